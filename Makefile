@@ -1,0 +1,41 @@
+# The doors of the project. Every one of them sets up .venv by itself; only python3, venv and make are needed.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: run test lint bench docs lock clean
+
+run: $(READY)
+	@$(BIN)/shoesim run --announce
+
+test: $(READY) lint
+	$(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench
+
+# The environment holds exactly what requirements.lock names, hashes checked, and this checkout itself.
+$(READY): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "setting up .venv ..."
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Write requirements.lock anew from pyproject.toml (needs pip-tools; run by a maintainer, read the diff).
+lock:
+	$(PYTHON) -m venv build/lock-venv
+	build/lock-venv/bin/pip install -q pip-tools
+	build/lock-venv/bin/pip-compile -q --all-extras --generate-hashes --strip-extras --allow-unsafe --upgrade \
+	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header -o requirements.lock pyproject.toml
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf .venv build dist

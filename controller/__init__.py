@@ -1,0 +1,1 @@
+"""The controller of a table: daemon, command line, rules and journal."""

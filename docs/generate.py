@@ -1,0 +1,139 @@
+"""Writes the generated parts of docs/: run `make docs` after a change; a test fails when a part is not fresh."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+import sys
+import typing
+from pathlib import Path
+
+import msgspec
+
+from firmware_bridge import messages
+from firmware_bridge.connection import STAGES, Stage
+from firmware_bridge.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
+from simulators import faults
+
+DOCS = Path(__file__).parent
+
+WORDS = {
+    "Id": "0 to 2^63-1",
+    "Boot": "0 to 2^32-1",
+    "CardCount": "-1 to 255",
+    "Milliseconds": "0 to 2^63-1",
+    "Version": "0 to 255",
+    "Name": "text, at most 24 characters",
+    "Text": "text, at most 64 characters",
+    "Digest": "binary, the SHA-256 of the firmware image or empty",
+    "Numbers": "array of at most 16 integers",
+    "Kinds": "array of at most 53 integers",
+    "Total": "0 to 2^63-1",
+    "bool": "true or false",
+    "int": "integer",
+}
+
+
+def message_tables() -> str:
+    """Every message with its fields, in the order of its numbers."""
+    groups = [
+        ("Handshake and answers", range(16)),
+        ("Commands (host to device)", COMMANDS),
+        ("Questions (host to device)", QUESTIONS),
+        ("Events (device to host)", EVENTS),
+    ]
+    out = []
+    for title, numbers in groups:
+        out += [
+            f"### {title}",
+            "",
+            "| number | message | fields after the number | meaning |",
+            "| --- | --- | --- | --- |",
+        ]
+        for kind in sorted((k for k in ALL_MESSAGES if message_number(k) in numbers), key=message_number):
+            fields = "; ".join(_field(kind, field) for field in msgspec.structs.fields(kind))
+            meaning = " ".join((kind.__doc__ or "").split()).replace("`", "")
+            out.append(f"| {message_number(kind)} | {kind.__name__} | {fields} | {meaning} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def _field(kind: type[Message], field: msgspec.structs.FieldInfo) -> str:
+    owner = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
+    word = str(owner.__annotations__[field.name])
+    text = f"`{field.name}` ({WORDS.get(word, word)})"
+    if field.required:
+        return text
+    default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    shown = default.name if isinstance(default, enum.Enum) else default
+    return f"{text}, optional, {shown!r}".replace("'", '"')
+
+
+def enum_tables() -> str:
+    """Every list of numbers that stands in a message, with the remark in the source as its meaning."""
+    source = Path(messages.__file__).read_text()
+    out = []
+    for name, kind in vars(messages).items():
+        if not (isinstance(kind, type) and issubclass(kind, enum.IntEnum)) or name.startswith("_") or len(kind) == 0:
+            continue
+        out += [f"**{name}**: {' '.join((kind.__doc__ or '').split())}", ""]
+        block = source.split(f"class {name}(")[1].split("\nclass ")[0]
+        for member in kind:
+            if member.value == 255:
+                continue
+            remark = re.search(rf"^    {member.name} = \d+(?:  # (.*))?$", block, re.M)
+            note = f": {remark.group(1)}" if remark and remark.group(1) else ""
+            out.append(f"- {member.value} {member.name}{note}")
+        out.append("")
+    return "\n".join(out)
+
+
+def fault_table() -> str:
+    """Every fault with the remark in the source as its meaning."""
+    source = Path(faults.__file__).read_text()
+    out = ["| fault | of | what happens |", "| --- | --- | --- |"]
+    for fault in faults.FaultName:
+        remark = re.search(rf'^    {fault.name} = "\w+"  # (.*)$', source, re.M)
+        assert remark, fault
+        of = "the mechanics" if fault in faults.OF_THE_MECHANICS else "power and wire"
+        out.append(f"| `{fault}` | {of} | {remark.group(1)} |")
+    return "\n".join(out)
+
+
+def stage_diagram() -> str:
+    """The stages of a connection as a Mermaid diagram."""
+    out = ["```mermaid", "stateDiagram-v2", f"    [*] --> {Stage.CLOSED.name}"]
+    for row in STAGES:
+        sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
+        out += [f"    {source.name} --> {row['dest'].name}: {row['trigger']}" for source in sources]
+    return "\n".join([*out, "```"])
+
+
+PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
+    "protocol.md": {"messages": message_tables, "lists": enum_tables},
+    "simulators.md": {"faults": fault_table},
+    "design.md": {"stages": stage_diagram},
+}
+
+
+def fresh(page: str) -> str:
+    """The page with all its generated parts written anew."""
+    text = (DOCS / page).read_text()
+    for part, make in PARTS[page].items():
+        begin, end = f"<!-- generated: {part} -->", f"<!-- end: {part} -->"
+        before, rest = text.split(begin)
+        _, after = rest.split(end)
+        text = f"{before}{begin}\n{make().rstrip()}\n{end}{after}"
+    return text
+
+
+def main() -> int:
+    """Write every page that has generated parts."""
+    for page in PARTS:
+        (DOCS / page).write_text(fresh(page))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The wire to the devices: frames, link, session (all pure), and the serial and USB transports under them."""

@@ -1,0 +1,1 @@
+"""Simulated cards, devices, people and whole tables, for running the controller without hardware."""

@@ -1,0 +1,227 @@
+"""The cards of one table as physical things: each card is an object that lies in exactly one place.
+
+The simulated shuffler, shoe and people all move these same cards, so no fault they play can make or lose one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+
+class Kind(IntEnum):
+    """What is printed on a card."""
+
+    RED_DRAGON = 0
+    BLUE_DRAGON = 1
+    GOLD_DRAGON = 2
+    PHOENIX = 3
+    TIGER = 4
+    PANDA = 5
+    MONKEY = 6
+    RABBIT = 7
+
+
+DECK: Final[dict[Kind, int]] = {
+    Kind.RED_DRAGON: 3,
+    Kind.BLUE_DRAGON: 3,
+    Kind.GOLD_DRAGON: 1,
+    Kind.PHOENIX: 7,
+    Kind.TIGER: 8,
+    Kind.PANDA: 9,
+    Kind.MONKEY: 10,
+    Kind.RABBIT: 12,
+}
+DECK_SIZE: Final = sum(DECK.values())
+assert DECK_SIZE == 53, f"a deck is 53 cards, not {DECK_SIZE}"
+
+
+# Frozen, so that only Cards.flip can turn a card; compared by identity, since two tigers are two cards.
+@dataclass(frozen=True, slots=True, eq=False)
+class Card:
+    """One card: `deck` and `index` say which one it is, and neither ever changes."""
+
+    deck: str
+    index: int
+    kind: Kind
+    face_up: bool = False
+
+
+class Place(IntEnum):
+    """Where a card can be. An IntEnum because it is hashed in every move, and an int hashes fast."""
+
+    INFEED = 0  # shuffler: waiting to be shuffled
+    SHELVES = 1  # shuffler: being shuffled, numbered by shelf from 0
+    OUTPUT = 2  # shuffler: shuffled, waiting to be delivered
+    SHOE = 3
+    EXIT = 4  # shoe: the stack presented, not yet taken
+    HELD = 5  # shoe: a stack formed and kept inside
+    HAND = 6  # numbered by seat
+    RACK = 7
+    FLOOR = 8
+    TABLE = 9  # a deck before it is loaded, or between shuffler and shoe
+
+
+class Spot(NamedTuple):
+    """A place and which one of it: the seat of a hand, the number of a shelf. 0 where there is only one."""
+
+    place: Place
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.place.name} {self.number}"
+
+
+# Where moved cards go in the pile they join: any index from the top, or one of these two.
+TOP: Final = 0
+BOTTOM: Final = -1
+
+
+class NotThere(LookupError):
+    """Cards were asked of a spot that does not have them. Nothing was moved."""
+
+
+class NotTheSameCards(ValueError):
+    """A new order for a spot is not a permutation of the cards that lie there. Nothing was changed."""
+
+
+class Cards:
+    """All the cards of one table, in one pile per spot. Index 0 is the top card, the next to be dealt.
+
+    Cards are moved, reordered within their spot, or flipped; nothing else changes them. A move keeps the
+    order of the cards that move, as a packet lifted by hand does.
+    """
+
+    # The piles are the only record of where a card is. A card does not know its own place: that would be
+    # one more write per card in every move, and a second account that could disagree with the first.
+
+    def __init__(self, decks: Iterable[str], spares: Iterable[tuple[str, Kind]] = ()) -> None:
+        """Lay out whole decks, and spare cards on the floor.
+
+        The decks, named by the colour of their backs, lie on TABLE spots 0, 1, ... in that order. A spare is
+        (back, kind); one with the back of a deck is numbered on from the cards of that deck.
+        """
+        self._piles: dict[Spot, list[Card]] = {}
+        used: Counter[str] = Counter()
+        for number, name in enumerate(decks):
+            if name in used:
+                raise ValueError(f"two decks are named {name!r}")
+            kinds = [kind for kind, copies in DECK.items() for _ in range(copies)]
+            self._piles[Spot(Place.TABLE, number)] = [Card(name, i, kind) for i, kind in enumerate(kinds)]
+            used[name] = DECK_SIZE
+        floor = self._pile(Spot(Place.FLOOR))
+        for name, kind in spares:
+            floor.append(Card(name, used[name], kind))
+            used[name] += 1
+        self._all = frozenset(card for pile in self._piles.values() for card in pile)
+
+    def _pile(self, spot: Spot) -> list[Card]:
+        pile = self._piles.get(spot)
+        if pile is None:
+            pile = self._piles[spot] = []
+        return pile
+
+    def _move(self, source: Spot, first: int, last: int, target: Spot, at: int) -> list[Card]:
+        """Move cards [first, last) of a source that is known to have them; every move ends here."""
+        pile, joined = self._pile(source), self._pile(target)
+        moved = pile[first:last]
+        room = len(joined) - (len(moved) if joined is pile else 0)  # what the moved cards are laid among
+        if at == BOTTOM:
+            at = room
+        elif not 0 <= at <= room:
+            raise ValueError(f"{target} has {room} cards: nothing can be put at {at}")
+        del pile[first:last]
+        joined[at:at] = moved
+        return moved
+
+    def _require(self, n: int, source: Spot) -> int:
+        """Return how many cards lie at the source, which must be at least n."""
+        if n < 0:
+            raise ValueError(f"cannot move {n} cards")
+        there = self.count(source)
+        if n > there:
+            raise NotThere(f"{n} cards asked of {source}, which has {there}")
+        return there
+
+    def move_top(self, n: int, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
+        """Move the top n cards; return them. From a spot to the BOTTOM of the same spot, this is a cut."""
+        self._require(n, source)
+        return self._move(source, 0, n, target, at)
+
+    def move_bottom(self, n: int, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
+        """Move the bottom n cards; return them."""
+        there = self._require(n, source)
+        return self._move(source, there - n, there, target, at)
+
+    def move_all(self, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
+        """Move every card of a spot, which may be none; return them."""
+        return self._move(source, 0, self.count(source), target, at)
+
+    def move_card(self, card: Card, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
+        """Move one given card out of the middle of a pile; return it in a list, as the other moves do."""
+        try:
+            index = self._pile(source).index(card)
+        except ValueError:
+            raise NotThere(f"{card} is not at {source}") from None
+        return self._move(source, index, index + 1, target, at)
+
+    def reorder(self, spot: Spot, order: list[Card]) -> None:
+        """Lay the cards of a spot in a new order: a shuffle in place."""
+        pile = self._pile(spot)
+        if len(order) != len(pile) or set(order) != set(pile):
+            raise NotTheSameCards(f"the new order is not of the {len(pile)} cards at {spot}")
+        pile[:] = order
+
+    def flip(self, card: Card) -> None:
+        """Turn one card over where it lies."""
+        if card not in self._all:
+            raise NotThere(f"{card} is not a card of this table")
+        object.__setattr__(card, "face_up", not card.face_up)
+
+    @property
+    def total(self) -> int:
+        """How many cards the table has, spares included. It never changes."""
+        return len(self._all)
+
+    def count(self, spot: Spot) -> int:
+        """How many cards lie at a spot."""
+        return len(self._piles.get(spot, ()))
+
+    def pile(self, spot: Spot) -> list[Card]:
+        """The cards at a spot from the top, in a list of the caller's own."""
+        return list(self._piles.get(spot, ()))
+
+    def kinds(self, spot: Spot) -> list[int]:
+        """How many of each kind lie at a spot, indexed by Kind."""
+        counts = [0] * len(Kind)
+        for card in self._piles.get(spot, ()):
+            counts[card.kind] += 1
+        return counts
+
+    def spots(self, place: Place) -> list[Spot]:
+        """The spots of a place that have cards, by number: the hands still out, the shelves in use."""
+        return sorted(spot for spot, pile in self._piles.items() if pile and spot.place is place)
+
+    def where(self, card: Card) -> Spot:
+        """Search all piles for a card. Slow."""
+        for spot, pile in self._piles.items():
+            if card in pile:
+                return spot
+        raise NotThere(f"{card} is not a card of this table")
+
+    def snapshot(self) -> dict[str, list[tuple[str, int, str, bool]]]:
+        """Every pile that is not empty, as plain data: {"SHOE 0": [(deck, index, kind, face_up), ...]}."""
+        return {
+            str(spot): [(card.deck, card.index, card.kind.name, card.face_up) for card in pile]
+            for spot, pile in sorted(self._piles.items())
+            if pile
+        }
+
+    def check(self) -> None:
+        """Raise AssertionError unless each card of the table lies in exactly one place, and no other does."""
+        # Not an assert statement, which python -O leaves out. The length finds a card that lies twice.
+        lying = [card for pile in self._piles.values() for card in pile]
+        if len(lying) != self.total or set(lying) != self._all:
+            lost = [f"{card.deck} {card.index}" for card in self._all.difference(lying)]
+            raise AssertionError(f"{len(lying)} cards lie where {self.total} should; missing: {lost}")

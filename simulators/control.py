@@ -1,0 +1,226 @@
+"""The hands around running simulated devices: inject and mend faults, load decks, take stacks, over a Unix socket.
+
+One request is one line of JSON, {"do": ...}; the answer is one line too: {"ok": true, ...}, or false and "error".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from firmware_bridge.messages import ButtonName
+from simulators.cards import Place, Spot
+from simulators.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
+from simulators.endpoints import Endpoint
+from simulators.faults import FaultName
+
+SOCKET_NAME = "shoesim.sock"
+LONGEST_REQUEST = 4096
+
+
+class ControlError(Exception):
+    """A request that cannot be carried out; the text is one line for a person."""
+
+
+class Request(msgspec.Struct, forbid_unknown_fields=True):
+    """What a person's hand does."""
+
+    do: str
+    device: str = ""
+    fault: str = ""
+    after_cards: int = 0
+    for_s: float | None = None
+    deck: str = ""
+    seat: int = 0
+    button: str = ""
+    is_open: bool = False
+
+
+class Hands:
+    """Carries requests out on the devices of one table."""
+
+    def __init__(self, table: SimulatedTable, endpoints: dict[str, Endpoint]) -> None:
+        self.table = table
+        self.endpoints = endpoints
+        self._devices = {"shuffler": table.shuffler, "shoe": table.shoe}
+        table.on_fed = self._look_soon
+        self._doing: dict[str, Callable[[Request], dict[str, Any]]] = {
+            "status": self._status,
+            "inject": self._inject,
+            "mend": self._mend,
+            "load": self._load,
+            "take": self._take,
+            "gather": self._gather,
+            "press": self._press,
+            "door": self._door,
+        }
+
+    def carry_out(self, line: bytes) -> bytes:
+        """Answer one request."""
+        try:
+            request = msgspec.json.decode(line, type=Request)
+            doing = self._doing.get(request.do)
+            if doing is None:
+                raise ControlError(f"{request.do!r} cannot be done; known are {', '.join(self._doing)}")
+            answer = {"ok": True, **doing(request)}
+        except (msgspec.DecodeError, ControlError) as error:
+            answer = {"ok": False, "error": str(error)}
+        self.look()
+        return msgspec.json.encode(answer) + b"\n"
+
+    def look(self) -> None:
+        """Let every endpoint see what a hand has changed."""
+        for endpoint in self.endpoints.values():
+            endpoint.poke()
+
+    def _look_soon(self) -> None:
+        asyncio.get_running_loop().call_soon(self.look)
+
+    def _device(self, request: Request) -> tuple[SimulatedDevice, float]:
+        if request.device not in self._devices:
+            raise ControlError(f"no device {request.device!r}; there are {', '.join(self._devices)}")
+        return self._devices[request.device], self.endpoints[request.device].driver.now()
+
+    def _fault(self, request: Request) -> FaultName:
+        try:
+            return FaultName(request.fault)
+        except ValueError:
+            raise ControlError(f"no fault {request.fault!r}; there are {', '.join(FaultName)}") from None
+
+    def _status(self, request: Request) -> dict[str, Any]:
+        """Where the cards are, by number alone: nobody learns from here what is in a deck."""
+        piles = self.table.cards.snapshot()
+        return {
+            "cards": {spot: len(pile) for spot, pile in piles.items()},
+            "devices": {
+                name: {
+                    "address": self.endpoints[name].address,
+                    "power": device.firmware is not None,
+                    "plugged": device.plugged,
+                    "mode": device.mechanics.mode.name.lower(),
+                    "faults": [str(fault) for fault in device.faults],
+                }
+                for name, device in self._devices.items()
+            },
+        }
+
+    def _inject(self, request: Request) -> dict[str, Any]:
+        device, now = self._device(request)
+        fault = self._fault(request)
+        device.inject(fault, now, after_cards=request.after_cards, for_s=request.for_s)
+        return {"faults": [str(fault) for fault in device.faults]}
+
+    def _mend(self, request: Request) -> dict[str, Any]:
+        device, now = self._device(request)
+        fault = self._fault(request)
+        if fault is FaultName.DEAD and fault in device.faults:
+            raise ControlError("a dead device stays dead")
+        device.mend(fault, now)
+        return {"faults": [str(fault) for fault in device.faults]}
+
+    def _load(self, request: Request) -> dict[str, Any]:
+        device, now = self._device(request)
+        spots = [
+            spot
+            for spot in self.table.cards.spots(Place.TABLE)
+            if not request.deck or self.table.cards.pile(spot)[0].deck == request.deck
+        ]
+        if not spots:
+            what = f"no {request.deck} deck lies" if request.deck else "no deck lies"
+            raise ControlError(f"{what} on the table; `gather` brings cards back there")
+        loaded = self.table.cards.count(spots[0])
+        device.load(spots[0], now)
+        return {"cards": loaded}
+
+    def _take(self, request: Request) -> dict[str, Any]:
+        device, now = self._device(request)
+        target = Spot(Place.HAND, request.seat) if request.seat else ON_THE_TABLE
+        return {"cards": len(device.take(target, now))}
+
+    def _gather(self, request: Request) -> dict[str, Any]:
+        """All cards from hands, rack and floor come back to the table, each deck to its own pile."""
+        cards, gathered = self.table.cards, 0
+        loose = [*cards.spots(Place.HAND), *cards.spots(Place.RACK), ON_THE_TABLE]
+        for spot in loose:
+            for card in cards.pile(spot):
+                if card.face_up:
+                    cards.flip(card)
+                cards.move_card(card, spot, Spot(Place.TABLE, self.table.decks.index(card.deck)))
+                gathered += 1
+        return {"cards": gathered}
+
+    def _press(self, request: Request) -> dict[str, Any]:
+        device, now = self._device(request)
+        names = {"green": ButtonName.GREEN, "red": ButtonName.RED}
+        if request.button not in names:
+            raise ControlError(f"no button {request.button!r}; there are {', '.join(names)}")
+        device.press(names[request.button], now)
+        return {}
+
+    def _door(self, request: Request) -> dict[str, Any]:
+        device, now = self._device(request)
+        if not device.door(request.is_open, now):
+            raise ControlError("the door is locked")
+        return {}
+
+
+@contextlib.asynccontextmanager
+async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder: Path) -> AsyncIterator[None]:
+    """Put the devices of a table on their endpoints, and listen in the folder for what `ask` asks."""
+    hands = Hands(table, endpoints)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The asker is gone, or babbles; or he says nothing, and we end.
+        with contextlib.suppress(OSError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
+            line = await reader.readline()
+            if line:
+                writer.write(hands.carry_out(line))
+                await writer.drain()
+        writer.close()
+
+    path = folder / SOCKET_NAME
+    if _answers(path):
+        raise FileExistsError(f"simulators run in {folder} already; stop them first")
+    async with contextlib.AsyncExitStack() as stack:
+        for endpoint in endpoints.values():
+            await endpoint.start()
+            stack.push_async_callback(endpoint.close)
+        path.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(answer, path, limit=LONGEST_REQUEST)
+        stack.callback(path.unlink, missing_ok=True)
+        stack.callback(server.close)
+        yield
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens there; a socket whose owner was killed answers no more."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
+
+
+def ask(folder: Path, **request: Any) -> dict[str, Any]:
+    """Send one request to the simulators that run in this folder, and wait for the answer."""
+    path = folder / SOCKET_NAME
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        try:
+            connection.connect(str(path))
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            line = connection.makefile("rb").readline()
+        except OSError as error:
+            raise ControlError(
+                f"no simulators run in {folder} ({error.strerror or error}); start them: shoesim run"
+            ) from None
+    if not line:
+        raise ControlError(f"the simulators in {folder} gave no answer")
+    answer: dict[str, Any] = json.loads(line)
+    if not answer.pop("ok"):
+        raise ControlError(answer["error"])
+    return answer

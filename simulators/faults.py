@@ -1,0 +1,129 @@
+"""The faults that a simulated device can be given: by name, by hand, by script or by chance."""
+
+from __future__ import annotations
+
+import enum
+import math
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+
+class FaultName(enum.StrEnum):
+    """Everything that can go wrong with a device, its power or its wire."""
+
+    # Of the mechanics: they wait for the next card that moves.
+    JAM = "jam"  # cards are stuck; the device says so and stands still
+    STALL = "stall"  # the mechanics stop in mid-cycle without a word
+    INCOMPLETE_CYCLE = "incomplete_cycle"  # the cycle ends early, with cards left inside
+    MISCOUNT = "miscount"  # the sensor is wrong by one
+    MISSING_CARD = "missing_card"  # a card falls to the floor
+    EXTRA_CARD = "extra_card"  # a spare card from the floor gets in
+    DOUBLE_FEED = "double_feed"  # two cards move where one should
+    SHORT_FEED = "short_feed"  # no card moves where one should
+    FACE_UP = "face_up"  # a card lies the wrong way
+    # Of power and wire: they take hold at once, for a time or until mended.
+    POWER_LOSS = "power_loss"  # off; comes back without its memory
+    REBOOT = "reboot"  # off and on again in one moment
+    UNPLUG = "unplug"  # the cable is out
+    SILENCE = "silence"  # hears, and says nothing
+    NOISE = "noise"  # bits are flipped in both directions
+    DEAD = "dead"  # off for good
+
+
+OF_THE_MECHANICS = frozenset(list(FaultName)[: list(FaultName).index(FaultName.POWER_LOSS)])
+NOISE_BIT_ERRORS = 1e-3  # of all bits, while the fault `noise` is on
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A fault in a script. It comes at a time of the simulation, or with the n-th cycle of the device (from 1)."""
+
+    fault: FaultName
+    at_s: float | None = None
+    at_cycle: int | None = None
+    after_cards: int = 0  # mechanics: how many cards still move as they should
+    for_s: float | None = None  # power and wire: None is until mended
+
+    def __post_init__(self) -> None:
+        if (self.at_s is None) == (self.at_cycle is None):
+            raise ValueError(f"{self.fault}: a planned fault has either at_s or at_cycle")
+        if self.at_cycle is not None and self.at_cycle < 1:
+            raise ValueError(f"{self.fault}: cycles are counted from 1")
+
+
+class FaultPlan:
+    """What will go wrong with one device: a script, and chances for each cycle. One seed decides."""
+
+    def __init__(
+        self,
+        script: Iterable[Planned] = (),
+        rates: Mapping[FaultName, float] | None = None,  # chance in each cycle, 0 to 1
+        seed: str = "",
+    ) -> None:
+        self._script = list(script)
+        self._rates = dict(rates or {})
+        self._rng = random.Random(seed)
+
+    @property
+    def next_at_s(self) -> float:
+        """The time of the next fault that is planned for a time."""
+        if not self._script:  # asked at every step of virtual time
+            return math.inf
+        return min((p.at_s for p in self._script if p.at_s is not None), default=math.inf)
+
+    def due(self, now: float) -> list[Planned]:
+        """The faults whose time has come, each once."""
+        due = [p for p in self._script if p.at_s is not None and p.at_s <= now]
+        self._script = [p for p in self._script if p not in due]
+        return due
+
+    def with_cycle(self, number: int) -> list[Planned]:
+        """The faults that come with this cycle, by script and by chance."""
+        due = [p for p in self._script if p.at_cycle == number]
+        self._script = [p for p in self._script if p not in due]
+        for fault, chance in self._rates.items():
+            if self._rng.random() < chance:
+                due.append(
+                    Planned(
+                        fault,
+                        at_cycle=number,
+                        after_cards=self._rng.randrange(60),
+                        for_s=self._rng.uniform(0.1, 8.0),
+                    )
+                )
+        return due
+
+
+class ScriptError(Exception):
+    """A script that cannot be read; the text is one line for a person."""
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    device: str
+    fault: FaultName
+    at_s: float | None = None
+    at_cycle: int | None = None
+    after_cards: int = 0
+    for_s: float | None = None
+
+
+class _Script(msgspec.Struct, forbid_unknown_fields=True):
+    fault: list[_Entry]
+
+
+def read_script(text: str | bytes, start: float = 0.0) -> dict[str, list[Planned]]:
+    """The planned faults of both devices from a TOML text; times in it count from `start`."""
+    try:
+        script = msgspec.toml.decode(text, type=_Script)
+        planned: dict[str, list[Planned]] = {"shuffler": [], "shoe": []}
+        for entry in script.fault:
+            if entry.device not in planned:
+                raise ScriptError(f"no device {entry.device!r}; there are shuffler and shoe")
+            one = Planned(entry.fault, entry.at_s, entry.at_cycle, entry.after_cards, entry.for_s)
+            planned[entry.device].append(one if one.at_s is None else replace(one, at_s=start + one.at_s))
+        return planned
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ScriptError(str(error)) from None

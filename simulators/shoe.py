@@ -1,0 +1,140 @@
+"""The mechanics of a simulated dealing shoe: it forms stacks, presents them one by one, and can hold one back."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from firmware_bridge.messages import (
+    AnyCommand,
+    Capability,
+    CardsPresent,
+    ClearJam,
+    Command,
+    Cycle,
+    Dispense,
+    Eject,
+    Outcome,
+    Place,
+    Reason,
+    Release,
+    SelfTest,
+    StackPresented,
+)
+from simulators.cards import DECK_SIZE, TOP, Spot
+from simulators.cards import Place as Where
+from simulators.faults import FaultName
+from simulators.mechanics import FLOOR, Mechanics, Steps
+
+SHOE = Spot(Where.SHOE)
+HELD = Spot(Where.HELD)
+
+
+class ShoeMechanics(Mechanics):
+    """Feeds cards from the top of the deck in the shoe to the exit, stack by stack."""
+
+    cycles: ClassVar[dict[type[Command], Cycle]] = {
+        Dispense: Cycle.DISPENSE,
+        Release: Cycle.RELEASE,
+        Eject: Cycle.EJECT,
+        ClearJam: Cycle.CLEAR_JAM,
+        SelfTest: Cycle.SELF_TEST,
+    }
+    exit: ClassVar[Spot] = Spot(Where.EXIT, 0)
+    card_s: ClassVar[float] = 0.15
+    present_s: ClassVar[float] = 0.3
+    eject_s: ClassVar[float] = 2.0
+
+    def load(self, source: Spot) -> None:
+        """A person puts a deck into the shoe."""
+        self.put_in(source, SHOE, Place.SHOE)
+
+    def was_fed(self) -> None:
+        """The shuffler has put a deck in."""
+        self.report(CardsPresent, place=Place.SHOE, present=True)
+
+    def sensed(self) -> dict[str, int]:
+        """What the sensors see."""
+        return {
+            "infeed_cards": 0,
+            "inside_cards": self.cards.count(SHOE),
+            "output_cards": 0,
+            "exit_cards": self.cards.count(self.exit),
+            "held_cards": self.cards.count(HELD),
+        }
+
+    def _stuck(self) -> Spot:
+        return SHOE if self.cards.count(SHOE) else HELD
+
+    def _able(self, command: AnyCommand) -> bool:
+        return super()._able(command) and (self.can(Capability.HOLDS_STACK) or not isinstance(command, Release))
+
+    def _hindrance(self, command: AnyCommand) -> Reason | None:
+        exit_occupied = self.cards.count(self.exit) > 0
+        if isinstance(command, Dispense):
+            if not 1 <= command.cards <= DECK_SIZE:
+                return Reason.BAD_ARGUMENT
+            if command.hold and not self.can(Capability.HOLDS_STACK):
+                return Reason.NOT_ABLE
+            if self.cards.count(SHOE) < command.cards:
+                return Reason.NO_CARDS
+            if self.cards.count(HELD) if command.hold else exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        elif isinstance(command, Release):
+            if not self.cards.count(HELD):
+                return Reason.NOTHING_HELD
+            if exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        elif isinstance(command, Eject):
+            if not self.cards.count(SHOE) and not self.cards.count(HELD):
+                return Reason.NO_CARDS
+            if exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        return None
+
+    def _cycle(self, command: AnyCommand) -> Steps:
+        if isinstance(command, Dispense):
+            return self._dispense(command)
+        if isinstance(command, Release):
+            return self._release(command)
+        return self._eject(command)
+
+    def _dispense(self, command: Dispense) -> Steps:
+        cards = self.cards
+        target = HELD if command.hold else self.exit
+        if not command.hold:  # if the cycle does not get to its end, what lies there is its cards, and no stack
+            self._presented_by, self._dealt = command.id, False
+        if self._taken(FaultName.EXTRA_CARD) and cards.count(FLOOR):
+            cards.move_top(1, FLOOR, SHOE)
+        if self._taken(FaultName.FACE_UP):
+            cards.flip(cards.pile(SHOE)[0])
+        for _ in range(command.cards):
+            yield self.card_s
+            if self._goes_wrong(FaultName.SHORT_FEED):
+                continue
+            feed = min(2 if self._goes_wrong(FaultName.DOUBLE_FEED) else 1, cards.count(SHOE))
+            missing = self._goes_wrong(FaultName.MISSING_CARD)
+            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), Place[target.place.name])
+        yield self.present_s
+        counted = self._counted(cards.count(target))
+        self._presented(command, target, counted, dealt=True)
+        return (Outcome.COMPLETE if counted == command.cards else Outcome.INCOMPLETE), counted
+
+    def _release(self, command: AnyCommand) -> Steps:
+        yield self.present_s
+        self.cards.move_all(HELD, self.exit)
+        counted = self._counted(self.cards.count(self.exit))
+        self._presented(command, self.exit, counted, dealt=True)
+        return Outcome.COMPLETE, counted
+
+    def _eject(self, command: AnyCommand) -> Steps:
+        yield self.eject_s
+        moved = len(self.cards.move_all(SHOE, self.exit)) + len(self.cards.move_all(HELD, self.exit))
+        self.cards_moved += moved
+        counted = self._counted(moved)
+        self._presented(command, self.exit, counted, dealt=False)
+        return Outcome.COMPLETE, counted
+
+    def _presented(self, command: AnyCommand, target: Spot, counted: int, *, dealt: bool) -> None:
+        if target is not HELD:
+            self._present(command, dealt)
+        self.report(StackPresented, command=command.id, place=Place[target.place.name], cards=counted)

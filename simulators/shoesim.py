@@ -1,0 +1,226 @@
+"""`shoesim`: runs simulated devices, and is the hand that breaks, mends and loads them while they run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from firmware_bridge.link import LinkTiming
+from firmware_bridge.messages import Capability
+from simulators.control import ControlError, ask, running
+from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedTable
+from simulators.endpoints import Endpoint, PtyEndpoint, TcpEndpoint
+from simulators.faults import OF_THE_MECHANICS, FaultName, FaultPlan, ScriptError, read_script
+from simulators.shuffling import Shelf, Uniform
+
+DEFAULT_FOLDER = Path("build/run")
+NO_FAULTS = b"fault = []"
+DEVICES = click.Choice(["shuffler", "shoe"])
+
+folder_option = click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), default=DEFAULT_FOLDER, show_default=True,
+    help="Folder of the ports and of the control socket.",
+)  # fmt: skip
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dragonshoe")
+def cli() -> None:
+    """Simulated shuffler and shoe: the hardware for those who have none."""
+
+
+@cli.command()
+@folder_option
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides everything that chance decides.")
+@click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True,
+              help="How much faster than life the devices work.")  # fmt: skip
+@click.option("--tcp", is_flag=True, help="On TCP ports of this machine instead of ptys.")
+@click.option("--shelves", type=click.IntRange(1, 100), default=10, show_default=True, help="Shelves of the shuffler.")
+@click.option("--passes", type=click.IntRange(1, 20), default=3, show_default=True, help="Passes of one shuffle.")
+@click.option("--uniform", is_flag=True, help="Shuffle perfectly instead, as no machine does.")
+@click.option("--recognises", is_flag=True, help="Both devices recognise cards.")
+@click.option("--keeps-memory", is_flag=True, help="Both devices keep their memory through a loss of power.")
+@click.option("--faults", "fault_rate", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="Chance of each fault of the mechanics in each cycle.")  # fmt: skip
+@click.option("--script", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+              help="TOML file of planned faults; docs/simulators.md explains it.")  # fmt: skip
+@click.option("--announce", is_flag=True, help="Print what to try next.")
+def run(folder: Path, announce: bool, script: Path | None, **options: Any) -> None:
+    """Run a shuffler and a shoe until Ctrl-C."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        asyncio.run(_run(folder, announce, script=script.read_bytes() if script else NO_FAULTS, **options))
+    except ScriptError as error:
+        raise click.ClickException(f"{script}: {error}") from None
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+
+
+async def _run(
+    folder: Path,
+    announce: bool,
+    *,
+    seed: int,
+    speed: float,
+    tcp: bool,
+    shelves: int,
+    passes: int,
+    uniform: bool,
+    recognises: bool,
+    keeps_memory: bool,
+    fault_rate: float,
+    script: bytes,
+) -> None:
+    now = asyncio.get_running_loop().time()
+    planned = read_script(script, start=now)
+    more = {Capability.RECOGNISES} if recognises else set()
+    more |= {Capability.KEEPS_MEMORY} if keeps_memory else set()
+    rates = {fault: fault_rate for fault in FaultName if fault in OF_THE_MECHANICS} if fault_rate else {}
+    table = SimulatedTable(
+        seed,
+        shuffler_capabilities=SHUFFLER_CAPABILITIES | more,
+        shoe_capabilities=SHOE_CAPABILITIES | more,
+        way=Uniform() if uniform else Shelf(shelves, passes),
+        shuffler_plan=FaultPlan(planned["shuffler"], rates, seed=f"{seed}/shuffler faults"),
+        shoe_plan=FaultPlan(planned["shoe"], rates, seed=f"{seed}/shoe faults"),
+        timing=LinkTiming().scaled(speed),
+        now=now,
+    )
+    endpoints: dict[str, Endpoint] = {}
+    for name, device in (("shuffler", table.shuffler), ("shoe", table.shoe)):
+        endpoints[name] = TcpEndpoint(device, speed=speed) if tcp else PtyEndpoint(device, folder / name, speed=speed)
+    stop = asyncio.Event()
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+    async with running(table, endpoints, folder):
+        _announce(endpoints, folder, announce)
+        await stop.wait()
+    click.echo("stopped", err=True)
+
+
+def _announce(endpoints: dict[str, Endpoint], folder: Path, announce: bool) -> None:
+    for name, endpoint in endpoints.items():
+        click.echo(f"{name:<9} {endpoint.address}")
+    if announce:
+        where = "" if folder == DEFAULT_FOLDER else f" --dir {folder}"
+        shoe = endpoints["shoe"].address
+        click.echo(
+            "\nA simulated shuffler and shoe are running. In another terminal, in this folder, try:\n"
+            f"  .venv/bin/shoectl probe {shoe}\n      who is there?\n"
+            f"  .venv/bin/shoectl monitor {shoe}\n      watch the wire\n"
+            f"  .venv/bin/shoesim inject shoe unplug --for 3{where}\n      pull its cable for three seconds meanwhile\n"
+            "Ctrl-C ends it."
+        )
+    sys.stdout.flush()
+
+
+def _tell(as_json: bool, folder: Path, **request: Any) -> None:
+    try:
+        answer = ask(folder, **request)
+    except ControlError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(answer))
+    elif request["do"] == "status":
+        _print_status(answer)
+    else:
+        for name, value in answer.items():
+            click.echo(f"{name}: {', '.join(value) or 'none' if isinstance(value, list) else value}")
+
+
+def _print_status(answer: dict[str, Any]) -> None:
+    for name, device in answer["devices"].items():
+        state = "no power" if not device["power"] else "unplugged" if not device["plugged"] else device["mode"]
+        click.echo(f"{name:<9} {state:<10} {device['address']}  faults: {', '.join(device['faults']) or 'none'}")
+    for spot, count in answer["cards"].items():
+        click.echo(f"{count:>4} cards {spot.lower()}")
+
+
+@cli.command()
+@folder_option
+@json_option
+def status(folder: Path, as_json: bool) -> None:
+    """Where the cards are, and what is wrong with the devices."""
+    _tell(as_json, folder, do="status")
+
+
+@cli.command()
+@click.argument("device", type=DEVICES)
+@click.argument("fault", type=click.Choice([str(fault) for fault in FaultName]))
+@click.option("--after-cards", type=click.IntRange(0, 1000), default=0, help="Let so many cards move before.")
+@click.option("--for", "for_s", type=click.FloatRange(min=0), help="Seconds, for power and wire; else until mended.")
+@folder_option
+@json_option
+def inject(device: str, fault: str, after_cards: int, for_s: float | None, folder: Path, as_json: bool) -> None:
+    """Let something go wrong with a running device."""
+    _tell(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
+
+
+@cli.command()
+@click.argument("device", type=DEVICES)
+@click.argument("fault", type=click.Choice([str(fault) for fault in FaultName]))
+@folder_option
+@json_option
+def mend(device: str, fault: str, folder: Path, as_json: bool) -> None:
+    """Put it right again: plug in, switch on, free the jam."""
+    _tell(as_json, folder, do="mend", device=device, fault=fault)
+
+
+@cli.command()
+@click.argument("device", type=DEVICES)
+@click.argument("deck", default="")
+@folder_option
+@json_option
+def load(device: str, deck: str, folder: Path, as_json: bool) -> None:
+    """Put a deck from the table into a device."""
+    _tell(as_json, folder, do="load", device=device, deck=deck)
+
+
+@cli.command()
+@click.argument("device", type=DEVICES)
+@click.argument("seat", type=click.IntRange(0, 7), default=0)
+@folder_option
+@json_option
+def take(device: str, seat: int, folder: Path, as_json: bool) -> None:
+    """Take the cards at a device's exit: to a seat, or to the table."""
+    _tell(as_json, folder, do="take", device=device, seat=seat)
+
+
+@cli.command()
+@folder_option
+@json_option
+def gather(folder: Path, as_json: bool) -> None:
+    """Bring all loose cards back to the table, each to its deck."""
+    _tell(as_json, folder, do="gather")
+
+
+@cli.command()
+@click.argument("device", type=DEVICES)
+@click.argument("button", type=click.Choice(["green", "red"]))
+@folder_option
+@json_option
+def press(device: str, button: str, folder: Path, as_json: bool) -> None:
+    """Press a button on a device."""
+    _tell(as_json, folder, do="press", device=device, button=button)
+
+
+@cli.command()
+@click.argument("device", type=DEVICES)
+@click.argument("state", type=click.Choice(["open", "close"]))
+@folder_option
+@json_option
+def door(device: str, state: str, folder: Path, as_json: bool) -> None:
+    """Open or close a device's door."""
+    _tell(as_json, folder, do="door", device=device, is_open=state == "open")
+
+
+def main() -> None:
+    """The command."""
+    cli(prog_name="shoesim")

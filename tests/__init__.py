@@ -1,0 +1,1 @@
+"""Tests, and the measurements of `make bench`."""
