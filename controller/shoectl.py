@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 import structlog
 
-from controller import technician
+from controller import journal_cli, technician
 from controller.show import tell
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -76,7 +76,7 @@ def cli() -> None:
     )
 
 
-for verb in technician.VERBS:
+for verb in (*technician.VERBS, journal_cli.journal):
     cli.add_command(verb)
 
 

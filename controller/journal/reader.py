@@ -1,0 +1,280 @@
+"""Reading a journal: while the daemon writes it, when the daemon is down, and from a copy on a medium nobody can write.
+
+A reader never changes anything and never holds the journal for long: it reads a few hundred events at a time, so that
+the writer can tidy up its write-ahead log however slowly the events are used.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote
+
+from controller.journal.chain import START, Checkpoint, Event, check, digest, from_row
+from controller.journal.errors import (
+    JournalDamaged,
+    JournalDiskFailed,
+    JournalError,
+    JournalForbidden,
+    JournalForeign,
+    from_os,
+    from_sqlite,
+)
+from controller.journal.schema import LISTING, check_schema, recognise
+from controller.journal.snapshots import SNAPSHOT_COLUMNS, BadSnapshot, Snapshot, read_snapshot
+
+BATCH = 512  # events read at a time
+PATIENCE_S = 5.0  # how long to wait for another program's lock
+BEFORE_ALL = -(2**63)  # also finds events with numbers that were never given
+
+_COLUMNS = "seq, ts, kind, prev, hash, clause, data"
+
+
+class _Stamp(NamedTuple):
+    """Changes when anybody begins to write."""
+
+    size: int
+    changed_ns: int
+    wal_size: int
+
+
+class JournalReader:
+    """A journal opened for reading. One thread at a time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open it; JournalAbsent, JournalForbidden, JournalForeign or JournalDamaged if that cannot be."""
+        self.path = Path(
+            os.path.realpath(path)
+        )  # the write-ahead log is beside the file itself, not beside a link to it
+        self._still: _Stamp | None = None
+        self._connection = self._connect()
+        try:
+            recognise(self._connection, self.path)
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise from_sqlite(error, self.path) from None
+        except JournalError:
+            self._connection.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            if not stat.S_ISREG(self.path.stat().st_mode):
+                raise JournalForeign(f"{self.path}: this is no file; check the path")
+            if not os.access(self.path, os.R_OK, effective_ids=True):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            self._still = self._stamp()
+        except PermissionError:
+            raise JournalForbidden(f"{self.path}: this user may not read it; use an account of its group") from None
+        except OSError as error:
+            raise from_os(error, self.path) from None
+        # Without a write-ahead log nobody writes now: read the file as one that does not change, which needs no files
+        # beside it and so works where none can be made. _read() looks whether it has stayed so.
+        wal = self._still.wal_size > 0
+        if wal:
+            self._still = None
+        connection = open_sqlite(self.path, "mode=ro" if wal else "mode=ro&immutable=1")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the first that reads the file
+        except sqlite3.Error as error:
+            connection.close()
+            if wal and error.sqlite_errorname == "SQLITE_CANTOPEN":
+                raise JournalDiskFailed(
+                    f"{self.path}: its last events are in {self._wal.name}, which cannot be read without writing "
+                    "beside it; copy both to a folder of your own"
+                ) from None
+            raise from_sqlite(error, self.path) from None
+        return connection
+
+    @property
+    def _wal(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
+    def _stamp(self) -> _Stamp:
+        status = self.path.stat()
+        try:
+            wal_size = self._wal.stat().st_size
+        except FileNotFoundError:
+            wal_size = 0
+        return _Stamp(status.st_size, status.st_mtime_ns, wal_size)
+
+    def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows of a statement, in one short transaction."""
+        while True:
+            try:
+                rows = self._connection.execute(statement, values).fetchall()
+                failure = None
+            except sqlite3.ProgrammingError:  # closed before: a mistake in the program
+                raise
+            except sqlite3.Error as error:
+                failure = from_sqlite(error, self.path)
+            try:
+                if self._still is not None and self._stamp() != self._still:
+                    self._connection.close()  # somebody writes now: what was read may be half of it
+                    self._connection = self._connect()
+                    continue
+            except OSError as error:
+                raise from_os(error, self.path) from None
+            if failure is not None:
+                raise failure
+            return rows
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> Checkpoint:
+        """The last event's place; START where there is none."""
+        newest = self.last(1)
+        return Checkpoint(newest[0].seq, newest[0].hash) if newest else START
+
+    def event(self, seq: int) -> Event | None:
+        """The event with this number."""
+        return next(self.events(seq - 1, seq), None)
+
+    def events(
+        self, after: int = 0, upto: int | None = None, kinds: Collection[str] = (), limit: int | None = None
+    ) -> Iterator[Event]:
+        """The events after this number, in order, as they are read; JournalDamaged names one that cannot be read.
+
+        It ends with the last event that is there when it gets to it. Whether the chain is whole is not looked at:
+        `check` does that, and `verify`.
+        """
+        upto = 2**63 - 1 if upto is None else upto
+        left = 2**63 - 1 if limit is None else limit
+        some = f" AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+        statement = f"SELECT {_COLUMNS} FROM events WHERE seq > ? AND seq <= ?{some} ORDER BY seq LIMIT ?"
+        while left > 0:
+            batch = min(left, BATCH)
+            try:
+                rows = self._read(statement, (after, upto, *kinds, batch))
+            except JournalDamaged as damage:
+                yield from self._until_damage(after, upto, kinds, left, damage)
+                return
+            for row in rows:
+                if row[0] <= after:  # a damaged page; going on from here could go round for ever
+                    raise JournalDamaged(after + 1, f"in its place stands event {row[0]}")
+                after = row[0]
+                yield from_row(row)
+            if len(rows) < batch:
+                return
+            left -= batch
+
+    def _until_damage(
+        self, after: int, upto: int, kinds: Collection[str], left: int, damage: JournalDamaged
+    ) -> Iterator[Event]:
+        """One by one, up to the event that lies on a damaged page."""
+        for seq in range(max(after, 0) + 1, min(upto, max(after, 0) + BATCH) + 1):
+            try:
+                rows = self._read(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", (seq,))
+            except JournalDamaged:
+                raise JournalDamaged(seq, f"it cannot be read: {damage.reason}") from None
+            if not rows:
+                raise JournalDamaged(seq, f"it cannot be found: {damage.reason}")
+            event = from_row(rows[0])
+            if left > 0 and (not kinds or event.kind in kinds):
+                left -= 1
+                yield event
+        raise damage
+
+    def last(self, count: int, kinds: Collection[str] = ()) -> list[Event]:
+        """The newest events, oldest of them first."""
+        some = f" WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+        rows = self._read(f"SELECT {_COLUMNS} FROM events{some} ORDER BY seq DESC LIMIT ?", (*kinds, count))
+        return [from_row(row) for row in reversed(rows)]
+
+    # --- verification -----------------------------------------------------------------------------------------------
+
+    def verify(self, since: Checkpoint = START, on_event: Callable[[Event], None] | None = None) -> Checkpoint:
+        """Check the chain after a place that is known to be good, to its end, and tell the end's place.
+
+        JournalDamaged names the first bad event. `on_event` gets every event that was found good.
+        """
+        if since != START:
+            known = self.event(since.seq)
+            if known is None:
+                raise JournalDamaged(since.seq, "it was verified before, and is missing now")
+            if known.hash != since.hash or digest(known) != since.hash:
+                raise JournalDamaged(since.seq, "it is not the event that was verified before")
+        end = since
+        try:
+            for event in check(self.events(since.seq if since.seq else BEFORE_ALL), since):
+                end = Checkpoint(event.seq, event.hash)
+                if on_event is not None:
+                    on_event(event)
+        except JournalDamaged as damage:
+            if damage.seq in (None, end.seq + 1):
+                raise
+            raise JournalDamaged(end.seq + 1, f"in its place stands event {damage.seq}: {damage.reason}") from None
+        check_schema(self._read(LISTING))
+        return end
+
+    def verified(self) -> Checkpoint:
+        """The place up to which the chain was verified before; START where that is not known."""
+        try:
+            rows = self._read("SELECT seq, hash FROM verified")
+        except JournalDamaged:
+            return START
+        if len(rows) != 1 or not isinstance(rows[0][0], int) or not isinstance(rows[0][1], bytes):
+            return START
+        return Checkpoint(rows[0][0], rows[0][1].hex())
+
+    # --- snapshots --------------------------------------------------------------------------------------------------
+
+    def latest_snapshot(
+        self, code_version: str | None = None, on_ignored: Callable[[str], None] = lambda reason: None
+    ) -> Snapshot | None:
+        """The newest snapshot that can be relied on, of this version of the code if one is given.
+
+        One that is damaged, or does not belong to the events, is passed over; `on_ignored` gets the reason.
+        """
+        try:
+            numbers = self._read("SELECT seq FROM snapshots ORDER BY seq DESC")
+        except JournalDamaged as damage:
+            on_ignored(f"the snapshots: {damage.reason}")
+            return None
+        for (seq,) in numbers:
+            try:
+                rows = self._read(f"SELECT {SNAPSHOT_COLUMNS} FROM snapshots WHERE seq = ?", (seq,))
+                return read_snapshot(rows, self.event(seq), code_version)
+            except JournalDamaged as damage:
+                on_ignored(f"the snapshot at event {seq}: {damage.reason}")
+            except BadSnapshot as error:
+                on_ignored(f"the snapshot at event {seq}: {error}")
+        return None
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close it; also more than once."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_sqlite(path: Path, how: str) -> sqlite3.Connection:
+    """A connection that begins and ends transactions only when told to, and gives texts as bytes, damaged or not."""
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?{how}",
+            uri=True,
+            timeout=PATIENCE_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+    except sqlite3.Error as error:
+        raise from_sqlite(error, path) from None
+    connection.text_factory = bytes
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
