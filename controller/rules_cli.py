@@ -1,18 +1,18 @@
-"""`shoectl rules` and `shoectl diagram`: what the rules ask, what enforces and shows it, and the machines as pictures."""
+"""`shoectl rules` and `shoectl diagram`: what the rules ask, what enforces and shows it; the machines as pictures."""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-import controller.core.table  # noqa: F401 - all that enforces a clause registers itself on import
-from controller import show
+from controller import core, show
 from controller.core.clauses import CLAUSES, enforced_by, matching
-from controller.core.machines import MACHINES, diagram
 from controller.options import json_option
 
 TESTS = Path(__file__).parent.parent / "tests" / "core"
@@ -44,8 +44,16 @@ def tests_by_clause() -> dict[str, list[str]]:
     return msgspec.json.decode(SHIPPED.read_bytes(), type=dict[str, list[str]])
 
 
+def shipped_tests() -> bytes:
+    """What the package carries for a place where the tests are not."""
+    return msgspec.json.format(msgspec.json.encode(tests_in(TESTS)), indent=1) + b"\n"
+
+
 def rows(clauses: list[str]) -> list[dict[str, Any]]:
     """Clause, summary, what enforces it, which tests show it."""
+    for module in pkgutil.iter_modules(core.__path__, "controller.core."):  # what enforces a clause registers itself
+        importlib.import_module(module.name)
+
     tests = tests_by_clause()
     return [
         {"clause": clause, "summary": CLAUSES[clause], "enforced_by": enforced_by(clause), "tests": tests[clause]}
@@ -73,7 +81,9 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
     elif clause:
         for row in found:
             show.say(f"{row['clause']}  {row['summary']}", bold=True)
-            for line in show.pairs([("enforced by", ", ".join(row["enforced_by"])), ("tests", ", ".join(row["tests"]))]):
+            for line in show.pairs(
+                [("enforced by", ", ".join(row["enforced_by"])), ("tests", ", ".join(row["tests"]))]
+            ):
                 show.say(line)
     else:
         cells = [(r["clause"], r["summary"], str(len(r["enforced_by"])), str(len(r["tests"]))) for r in found]
@@ -84,7 +94,7 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
 
 
 @click.command("diagram")
-@click.argument("machine", type=click.Choice([machine.name for machine in MACHINES]), required=False)
+@click.argument("machine", type=click.Choice(["table", "deck", "device"]), required=False)
 @json_option
 def diagram_verb(machine: str | None, as_json: bool) -> None:
     """Draw the state machines as Mermaid diagrams, from the tables that run.
@@ -93,6 +103,8 @@ def diagram_verb(machine: str | None, as_json: bool) -> None:
     Example:
       shoectl diagram table > table.mmd
     """
+    from controller.core.machines import MACHINES, diagram
+
     drawn = {m.name: diagram(m) for m in MACHINES if machine in (None, m.name)}
     if as_json:
         show.say_json(drawn)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 import structlog
 
-from controller import journal_cli, technician
+from controller import journal_cli, rules_cli, technician
 from controller.show import tell
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -76,7 +76,7 @@ def cli() -> None:
     )
 
 
-for verb in (*technician.VERBS, journal_cli.journal):
+for verb in (*technician.VERBS, journal_cli.journal, rules_cli.rules_verb, rules_cli.diagram_verb):
     cli.add_command(verb)
 
 

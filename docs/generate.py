@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import re
 import sys
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from controller import rules_cli
+from controller.core.clauses import CLAUSES
+from controller.core.machines import MACHINES, Moves, diagram
 from firmware_bridge import messages
 from firmware_bridge.connection import STAGES, Stage
 from firmware_bridge.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
@@ -110,10 +114,32 @@ def stage_diagram() -> str:
     return "\n".join([*out, "```"])
 
 
+def rule_table() -> str:
+    """Every clause with what it asks, what enforces it and which tests show it."""
+    out = ["| clause | what holds | enforced by | shown by |", "| --- | --- | --- | --- |"]
+    for row in rules_cli.rows(list(CLAUSES)):
+        enforced = "<br>".join(f"`{name.removeprefix('controller.core.')}`" for name in row["enforced_by"])
+        tests = "<br>".join(f"`{name.removeprefix('tests/core/')}`" for name in row["tests"])
+        out.append(f"| {row['clause']} | {row['summary']} | {enforced} | {tests} |")
+    return "\n".join(out)
+
+
+def machine_diagram(machine: Moves[typing.Any]) -> str:
+    """A machine of the core as a Mermaid diagram, and what its states allow beside moving on."""
+    out = ["```mermaid", diagram(machine), "```"]
+    stays = [(kind, sources) for kind, sources, dest in machine.rows if dest is None]
+    if stays:
+        out += ["", "| what may happen without leaving the state | in |", "| --- | --- |"]
+        out += [f"| `{kind}` | {', '.join(sources)} |" for kind, sources in stays]
+    return "\n".join(out)
+
+
 PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
     "protocol.md": {"messages": message_tables, "lists": enum_tables},
     "simulators.md": {"faults": fault_table},
     "design.md": {"stages": stage_diagram},
+    "rules.md": {"rules": rule_table},
+    "table.md": {machine.name: functools.partial(machine_diagram, machine) for machine in MACHINES},
 }
 
 
@@ -132,6 +158,7 @@ def main() -> int:
     """Write every page that has generated parts."""
     for page in PARTS:
         (DOCS / page).write_text(fresh(page))
+    rules_cli.SHIPPED.write_bytes(rules_cli.shipped_tests())
     return 0
 
 

@@ -1,0 +1,1 @@
+"""The pure core: the rules of the game where cards are handled. No clock, no disk, no network, no chance."""

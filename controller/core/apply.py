@@ -1,0 +1,409 @@
+"""`apply`: the one function that changes a state, by one event. Folding the same events gives the same state, always.
+
+It refuses nothing, reads no clock, and looks at nothing but the state and the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from controller.core import ledger
+from controller.core.game import Method
+from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE
+from controller.core.setup import Setup, devices_of
+from controller.core.state import Deck, Device, Event, Given, Round, Stack, State, Warned
+
+Change = Callable[[State, dict[str, Any]], None]
+_CHANGES: dict[str, Change] = {}
+
+
+def fold(events: Iterable[Event], state: State | None = None) -> State:
+    """The state after these events."""
+    state = state or State()
+    for event in events:
+        apply(state, event)
+    return state
+
+
+def apply(state: State, event: Event) -> None:
+    """Change the state by one event: the machines first, then the cards that moved, then the fields."""
+    kind, data = event.kind, event.data
+    state.seq = event.seq
+    state.now_ms = max(state.now_ms, data.get("at_ms", 0))
+    if "of" in data:
+        number = data["of"]["number"]
+        state.devices[data["of"]["device"]].last_event = number
+    if kind == "deck.received":
+        _received(state, data)
+    if kind in TABLE_MACHINE.kinds:
+        state.table = TABLE_MACHINE.after(state.table, kind)
+    deck = state.decks.get(data.get("deck", ""))
+    if deck is not None:
+        if kind in DECK_MACHINE.kinds and not data.get("stays"):
+            deck.state = DECK_MACHINE.after(deck.state, kind)
+        if "moves" in data:
+            ledger.move(deck.cards, data["moves"])
+    if kind in DEVICE_MACHINE.kinds:
+        device = state.devices[data["device"]]
+        device.state = DEVICE_MACHINE.after(device.state, kind)
+    change = _CHANGES.get(kind)
+    if change:
+        change(state, data)
+
+
+def _changes(*kinds: str) -> Callable[[Change], Change]:
+    def register(change: Change) -> Change:
+        for kind in kinds:
+            _CHANGES[kind] = change
+        return change
+
+    return register
+
+
+# --- the table ------------------------------------------------------------------------------------------------------
+
+
+@_changes("table.configured")
+def _configured(state: State, data: dict[str, Any]) -> None:
+    state.setup = msgspec.convert(data["setup"], Setup)
+    state.configured = True
+    state.method = state.setup.method
+    state.due = state.setup.backs[0]
+    kept = state.devices
+    state.devices = {name: kept.get(name, Device()) for name in devices_of(state.setup)}
+
+
+@_changes("method.changed")
+def _method(state: State, data: dict[str, Any]) -> None:
+    state.method = Method(data["method"])
+    for deck in state.decks.values():
+        deck.change_due = False  # the time is reckoned anew
+
+
+@_changes("table.opened")
+def _opened(state: State, data: dict[str, Any]) -> None:
+    state.due = state.setup.backs[0]
+
+
+@_changes("table.suspended", "betting.withdrawn")
+def _because(state: State, data: dict[str, Any]) -> None:
+    state.why = data["reason"]
+
+
+@_changes("table.resumed", "betting.opened", "table.closed")
+def _no_cause(state: State, data: dict[str, Any]) -> None:
+    state.why = ""
+
+
+@_changes("warning.raised")
+def _warned(state: State, data: dict[str, Any]) -> None:
+    state.warnings[data["warning"]] = Warned(
+        data["text"], list(data["why"]), data["needs"], data["by_device"], data["of_deck"], data["gone"], data["at_ms"]
+    )
+
+
+@_changes("warning.cause_gone")
+def _cause_gone(state: State, data: dict[str, Any]) -> None:
+    state.warnings[data["warning"]].gone = True
+
+
+@_changes("warning.cleared")
+def _cleared(state: State, data: dict[str, Any]) -> None:
+    del state.warnings[data["warning"]]
+
+
+# --- decks ----------------------------------------------------------------------------------------------------------
+
+
+def _received(state: State, data: dict[str, Any]) -> None:
+    cards = ledger.fresh(state.setup.game.deck_size)
+    state.decks[data["deck"]] = Deck(data["back"], cards, prepared=data["prepared"], by_hand=data["prepared"])
+
+
+@_changes("deck.inspected")
+def _inspected(state: State, data: dict[str, Any]) -> None:
+    state.decks[data["deck"]].inspected_by = data["who"]
+
+
+@_changes("shuffle.started")
+def _shuffle_started(state: State, data: dict[str, Any]) -> None:
+    deck = state.decks[data["deck"]]
+    deck.counted = deck.by_hand = deck.recut = False
+
+
+@_changes("deck.shuffled_by_hand")
+def _by_hand(state: State, data: dict[str, Any]) -> None:
+    deck = state.decks[data["deck"]]
+    deck.by_hand, deck.recut = True, False
+
+
+@_changes("count.accepted")
+def _count_accepted(state: State, data: dict[str, Any]) -> None:
+    state.rounds_uncounted = 0
+    if data["by"] == "shuffler":
+        state.decks[data["deck"]].counted = True
+
+
+@_changes("deck.recalled")
+def _recalled(state: State, data: dict[str, Any]) -> None:
+    state.decks[data["deck"]].counted = False
+
+
+@_changes("deck.recut_ordered")
+def _recut(state: State, data: dict[str, Any]) -> None:
+    state.decks[data["deck"]].recut = True
+
+
+@_changes("deck.ready_to_cut", "cut.made", "deck.gathered")
+def _no_recut(state: State, data: dict[str, Any]) -> None:
+    state.decks[data["deck"]].recut = False
+
+
+@_changes("deck.change_due")
+def _change_due(state: State, data: dict[str, Any]) -> None:
+    state.decks[data["deck"]].change_due = True
+
+
+@_changes("deck.removed")
+def _removed(state: State, data: dict[str, Any]) -> None:
+    del state.decks[data["deck"]]
+    state.retired.append(data["deck"])
+
+
+@_changes("turn.passed")
+def _turn(state: State, data: dict[str, Any]) -> None:
+    state.due = data["back"]
+
+
+# --- the round ------------------------------------------------------------------------------------------------------
+
+
+@_changes("seats.wagered", "bets.closed")
+def _seats(state: State, data: dict[str, Any]) -> None:
+    state.seats = list(data["seats"])
+
+
+@_changes("round.started")
+def _round(state: State, data: dict[str, Any]) -> None:
+    plan = msgspec.convert(data["plan"], list[Stack])
+    state.round = Round(data["round"], data["deck"], Method(data["method"]), list(data["seats"]), plan)
+    state.rounds = data["round"]
+    state.rounds_uncounted += 1
+    deck = state.decks[data["deck"]]
+    deck.counted = False
+    if deck.in_play_ms < 0:
+        deck.in_play_ms = data["at_ms"]
+    state.due = data["next_back"]
+
+
+def _now(state: State) -> Round:
+    assert state.round is not None, "an event of a round without a round"
+    return state.round
+
+
+@_changes("dealer.held")
+def _held(state: State, data: dict[str, Any]) -> None:
+    _now(state).held = True
+    doing = state.devices[data["device"]].doing
+    if doing:
+        doing.presented = data["cards"]
+
+
+@_changes("card.face_up")
+def _face_up(state: State, data: dict[str, Any]) -> None:
+    round_ = _now(state)
+    round_.face_up += 1
+    round_.to_rack += data["to_rack"]
+    device = state.devices.get(data.get("device", ""))
+    if device and device.doing:
+        device.doing.face_up += 1
+
+
+@_changes("card.turned")
+def _turned(state: State, data: dict[str, Any]) -> None:
+    doing = state.devices[data["device"]].doing
+    if doing:
+        doing.face_up += 1
+
+
+@_changes("stack.taken")
+def _taken(state: State, data: dict[str, Any]) -> None:
+    round_ = _now(state)
+    round_.to_rack = 0
+    round_.held = False
+    device = state.devices.get(data.get("device", ""))
+    if device:
+        device.at_exit = None
+        device.hindered = ""
+    round_.in_hand += data["kept"]
+    if round_.in_hand >= round_.plan[round_.dealt].cards:
+        round_.dealt += 1
+        round_.in_hand = 0
+
+
+@_changes("card.requested")
+def _requested(state: State, data: dict[str, Any]) -> None:
+    round_ = _now(state)
+    round_.plan.append(Stack(data["target"], 1))
+    round_.extra[data["target"]] = round_.extra.get(data["target"], 0) + 1
+
+
+@_changes("stub.count_wanted")
+def _count_wanted(state: State, data: dict[str, Any]) -> None:
+    _now(state).count_wanted = True
+
+
+@_changes("stub.removed")
+def _stub_out(state: State, data: dict[str, Any]) -> None:
+    _now(state).stub_out = True
+
+
+@_changes("stub.counted")
+def _stub_counted(state: State, data: dict[str, Any]) -> None:
+    _now(state).stub_counted = True
+    state.rounds_uncounted = 0
+
+
+@_changes("players.acted")
+def _acted(state: State, data: dict[str, Any]) -> None:
+    _now(state).acted = True
+
+
+@_changes("misdeal.answered")
+def _answered_misdeal(state: State, data: dict[str, Any]) -> None:
+    _now(state).misdealt = data["misdealt"]
+
+
+@_changes("round.voided")
+def _voided(state: State, data: dict[str, Any]) -> None:
+    _now(state).void = True
+    for device in state.devices.values():
+        device.hindered = ""
+
+
+@_changes("wagers.returned")
+def _wagers(state: State, data: dict[str, Any]) -> None:
+    _now(state).wagers_open = False
+
+
+@_changes("round.completed", "void.completed")
+def _round_over(state: State, data: dict[str, Any]) -> None:
+    state.round = None
+    state.seats = []
+
+
+# --- devices --------------------------------------------------------------------------------------------------------
+
+
+@_changes("device.connected")
+def _connected(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    if device.boot != data["boot"]:
+        device.last_event = 0
+        device.at_exit = None
+    device.boot = data["boot"]
+    device.online = True
+    device.lost_ms = -1
+    device.hindered = ""
+
+
+@_changes("device.seen")
+def _seen(state: State, data: dict[str, Any]) -> None:
+    """A device that is out of service has come or gone."""
+    device = state.devices[data["device"]]
+    device.online = data["online"]
+    if device.boot != data["boot"]:
+        device.boot, device.last_event, device.at_exit = data["boot"], 0, None
+
+
+@_changes("device.lost")
+def _lost(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.online = False
+    device.lost_ms = data["at_ms"]
+
+
+@_changes("device.refused")
+def _refused(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.online = False
+    device.doing = None
+
+
+@_changes("device.out_of_service")
+def _out(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.out_how = data["how"]
+    device.doing = device.at_exit = None
+    device.hindered = ""
+
+
+@_changes("device.in_service")
+def _in(state: State, data: dict[str, Any]) -> None:
+    state.devices[data["device"]].out_how = ""
+
+
+@_changes("command.given")
+def _given(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    command = data["command"]
+    args = {name: value for name, value in command.items() if name != "name"}
+    device.doing = Given(
+        state.seq, command["name"], data["boot"], data["until_ms"], args, data.get("deck", ""), data["target"]
+    )
+    device.hindered = ""
+
+
+@_changes("device.resumed")
+def _resumed(state: State, data: dict[str, Any]) -> None:
+    doing = state.devices[data["device"]].doing
+    if doing:
+        doing.until_ms = data["until_ms"]
+
+
+@_changes("command.answered")
+def _answered(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    if device.doing and device.doing.id == data["id"]:
+        device.doing.answered = True
+
+
+@_changes("device.hindered")
+def _hindered(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.hindered = data["reason"]
+
+
+@_changes("device.freed")
+def _freed(state: State, data: dict[str, Any]) -> None:
+    state.devices[data["device"]].hindered = ""
+
+
+@_changes("cards.counted")
+def _counted(state: State, data: dict[str, Any]) -> None:
+    doing = state.devices[data["device"]].doing
+    if doing:
+        doing.counted, doing.fits = data["cards"], data["fits"]
+
+
+@_changes("stack.dispensed", "cards.presented")
+def _presented(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    if device.doing:
+        device.doing.presented = data["cards"]
+        device.at_exit = msgspec.structs.replace(device.doing)  # a copy: the two live on apart
+
+
+@_changes("exit.emptied")
+def _exit_empty(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.at_exit = None
+    device.hindered = ""
+
+
+@_changes("cycle.completed", "cycle.failed", "device.jammed", "device.failed", "device.cleared", "cycle.lost")
+def _cycle_over(state: State, data: dict[str, Any]) -> None:
+    state.devices[data["device"]].doing = None

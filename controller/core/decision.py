@@ -1,0 +1,113 @@
+"""A decision in the making: events are emitted one by one, and each is applied to the state at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from controller.core import ledger
+from controller.core.actions import Action, name_of
+from controller.core.apply import apply
+from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, Moves
+from controller.core.state import Event, Round, State
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why something is not done, for the person who asked, and what would make it possible."""
+
+    reason: str
+    possible_when: str
+    clause: tuple[str, ...] = ()
+
+
+class Decision:
+    """What one report led to, in order. `events` go to the journal; those of kind `command.given` to the devices."""
+
+    def __init__(self, state: State, now_ms: int) -> None:
+        self.state = state
+        self.now_ms = now_ms
+        self.events: list[Event] = []
+        self.of: dict[str, Any] | None = None  # the device's event that this decision answers
+
+    def emit(self, kind: str, *clause: str, **data: Any) -> Event:
+        """Decide one event."""
+        data["at_ms"] = self.now_ms
+        if self.of:
+            data["of"], self.of = self.of, None
+        event = Event(self.state.seq + 1, kind, clause, data)
+        apply(self.state, event)
+        self.events.append(event)
+        if "moves" in data:
+            self._check_cards(event)
+        return event
+
+    def _check_cards(self, event: Event) -> None:
+        deck = self.state.decks.get(event.data["deck"])
+        wrong = ledger.broken(deck.cards, self.state.setup.game.deck_size) if deck else ""
+        if wrong:
+            self.emit("ledger.broken", "3.A(1)(3)", deck=event.data["deck"], reason=wrong, by_event=event.seq)
+
+    def refuse(self, action: Action, refusal: Refusal, kind: str = "action.refused") -> None:
+        """Say no, and why."""
+        self.emit(
+            kind,
+            *refusal.clause,
+            action=name_of(action),
+            who=action.who,
+            role=str(action.role),
+            reason=refusal.reason,
+            possible_when=refusal.possible_when,
+        )
+
+    def may(self, kind: str, deck: str = "", device: str = "") -> bool:
+        """Whether all machines concerned allow an event of this kind now."""
+        return why_not(self.state, kind, deck, device) is None
+
+    @property
+    def round(self) -> Round:
+        """The round that is on."""
+        assert self.state.round is not None
+        return self.state.round
+
+
+def why_not(state: State, kind: str, deck: str = "", device: str = "") -> Refusal | None:
+    """Why the machines do not allow an event of this kind now; None if they do."""
+    if not TABLE_MACHINE.allows(state.table, kind):
+        return _not_now(TABLE_MACHINE, f"the table is {words(state.table)}", kind)
+    found = state.decks.get(deck)
+    if found and not DECK_MACHINE.allows(found.state, kind):
+        return _not_now(DECK_MACHINE, f"deck {deck} is {words(found.state)}", kind)
+    thing = state.devices.get(device)
+    if thing and not DEVICE_MACHINE.allows(thing.state, kind):
+        return _not_now(DEVICE_MACHINE, f"the {device} is {words(thing.state)}", kind)
+    return None
+
+
+def words(state: str) -> str:
+    """A state's name as people say it."""
+    return state.replace("_", " ")
+
+
+def _not_now(machine: Moves[Any], now: str, kind: str) -> Refusal:
+    states = [words(state) for state in machine.when(kind)]
+    when = " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
+    return Refusal(now, f"the {machine.name} is {when}")
+
+
+Take = Callable[[Decision, Any], Refusal | None]
+TAKES: dict[type, Take] = {}  # what takes an action of this type
+F = TypeVar("F", bound=Take)
+
+
+def takes(*types: type) -> Callable[[F], F]:
+    """Mark the function that takes actions of these types. It returns why not, or emits what follows."""
+
+    def register(function: F) -> F:
+        for kind in types:
+            assert kind not in TAKES, kind
+            TAKES[kind] = function
+        return function
+
+    return register

@@ -1,0 +1,338 @@
+"""What devices report: that they are there or lost, what they answer, what they saw. Never a guess: what a device
+cannot prove to have finished is 13.F for the shuffler and 13.G for the shoe.
+"""
+
+from __future__ import annotations
+
+from controller.core import ledger
+from controller.core.clauses import enforces
+from controller.core.dealing import next_stack, presented, stub_at_exit, stub_taken, taken
+from controller.core.decision import Decision
+from controller.core.game import Method
+from controller.core.gathering import ejected, taken_out
+from controller.core.guards import cannot_load, in_service, inside
+from controller.core.irregular import found_face_up, void
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady
+from controller.core.service import CLAUSE_OF, IN_A_ROUND, cause_gone, still_wrong, warn
+from controller.core.setup import lacking
+from controller.core.shuffling import (
+    cannot_insert,
+    delivered,
+    delivery_done,
+    inserted,
+    loaded,
+    shuffle_begun,
+    shuffle_done,
+)
+from controller.core.state import Given, due_deck
+from firmware_bridge import messages as wire
+from firmware_bridge.messages import Outcome, Place, Reason
+
+_UNKNOWN_OUTCOME = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
+# A person can put these right, and nothing has moved: the command is given again afterwards.
+_HINDRANCES = {
+    Reason.BUSY: "it is busy",
+    Reason.LOCKED: "it is locked",
+    Reason.DOOR_OPEN: "its door is open",
+    Reason.EXIT_OCCUPIED: "cards lie at its exit, or in the shoe",
+    Reason.EVENTS_FULL: "it has too much to report",
+    Reason.OUTPUT_OCCUPIED: "cards lie on its shelves or in its output",
+}
+
+
+# --- there and lost -------------------------------------------------------------------------------------------------
+
+
+@enforces("13.F", "13.G")
+def ready(d: Decision, report: DeviceReady) -> None:
+    """A device was greeted: new, back after a moment, or restarted without its memory."""
+    name = report.device
+    device = d.state.devices.get(name)
+    if device is None:
+        return
+    if device.state is DeviceState.OUT_OF_SERVICE:
+        restarted = device.boot != report.boot
+        d.emit("device.seen", device=name, boot=report.boot, online=True)
+        if restarted:
+            cause_gone(d, f"{name}.fail")
+        return
+    restarted = device.boot not in (0, report.boot)
+    doing = device.doing
+    lacks = lacking(d.state.setup, name, list(report.capabilities))
+    if lacks:
+        if doing:
+            d.emit("cycle.lost", device=name, id=doing.id, reason="another device answered")
+            stopped(d, name, doing, "was exchanged", cards_inside=True)
+        d.emit("device.refused", device=name, boot=report.boot, reason=f"it lacks: {', '.join(lacks)}")
+        return
+    d.emit("device.connected", device=name, boot=report.boot, restarted=restarted)
+    cause_gone(d, f"{name}.lost")
+    if restarted:
+        cause_gone(d, f"{name}.fail")
+        if doing:
+            d.emit("cycle.lost", CLAUSE_OF[name], device=name, id=doing.id, reason="the device has restarted")
+        if doing or inside(d.state, name):
+            warn(d, "restart", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} has restarted")
+            stopped(d, name, doing, "has restarted", cards_inside=True)
+    elif doing:
+        until_ms = max(doing.until_ms, d.now_ms + d.state.setup.limits.grace_ms)
+        d.emit("device.resumed", device=name, id=doing.id, until_ms=until_ms)
+        return
+    still_wrong(d, name)
+
+
+def lost(d: Decision, report: DeviceLost) -> None:
+    """The link is gone. It may come back within its grace time."""
+    device = d.state.devices.get(report.device)
+    if device is None:
+        return
+    if device.state is DeviceState.OUT_OF_SERVICE:
+        d.emit("device.seen", device=report.device, boot=device.boot, online=False)
+    elif d.may("device.lost", device=report.device):
+        d.emit("device.lost", device=report.device, detail=report.detail)
+
+
+# --- when a device stops --------------------------------------------------------------------------------------------
+
+
+@enforces("13.F", "13.G")
+def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_inside: bool) -> None:
+    """A device did not do what it should. The shuffler's deck is shuffled again; a round from the shoe is void.
+
+    `cards_inside`: what lies in the device is no longer what it was, also without a cycle.
+    """
+    state, clause = d.state, CLAUSE_OF[name]
+    concerned = set(inside(state, name)) if cards_inside else set()
+    if given and given.deck and given.name in ("Shuffle", "Deliver"):
+        concerned.add(given.deck)
+    if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
+        dealing = next_stack(d.round) is not None
+        if dealing or (why == "jams" and not d.round.stub_out):
+            void(d, clause, reason=f"the shoe {why}")
+    for deck in sorted(concerned & set(state.decks)):
+        for kind in ("shuffle.failed", "deck.recalled"):
+            if d.may(kind, deck) and state.decks[deck].state is not DeckState.VOIDED:
+                d.emit(kind, clause, deck=deck, reason=f"the {name} {why}")
+                break
+
+
+def jammed(d: Decision, name: str) -> None:
+    """Cards are stuck."""
+    given = d.state.devices[name].doing
+    if not d.may("device.jammed", device=name):
+        return
+    clause = CLAUSE_OF[name]
+    d.emit("device.jammed", clause, device=name)
+    warn(d, "jam", device=name, clause=(clause,), text=f"cards are stuck in the {name}")
+    if given is None or given.name != "ClearJam":
+        stopped(d, name, given, "jams", cards_inside=True)
+
+
+def failed(d: Decision, name: str, why: str) -> None:
+    """A part does not work, or a cycle does not end."""
+    given = d.state.devices[name].doing
+    if not d.may("device.failed", device=name):
+        return
+    clause = CLAUSE_OF[name]
+    d.emit("device.failed", clause, "13.H", device=name, reason=why)
+    warn(d, "fail", device=name, clause=(clause, "13.H"), text=f"the {name} {why}")
+    stopped(d, name, given, why, cards_inside=True)
+
+
+def _cycle_failed(d: Decision, name: str, given: Given, why: str) -> None:
+    d.emit("cycle.failed", CLAUSE_OF[name], device=name, id=given.id, command=given.name, reason=why)
+    warn(d, "cycle", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} {why}")
+    stopped(d, name, given, why, cards_inside=given.name != "SelfTest")
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+@enforces("13.F", "13.G")
+def answered(d: Decision, report: CommandAnswered) -> None:
+    """A command was taken on, refused, or its fate is unknown."""
+    name = report.device
+    device = d.state.devices.get(name)
+    if device is None or device.doing is None or device.doing.id != report.id or device.doing.answered:
+        return
+    given, answer = device.doing, report.answer
+    if isinstance(answer, wire.Done):
+        d.emit("command.answered", device=name, id=given.id, answer="done")
+        if given.name == "Shuffle":
+            shuffle_begun(d, given)
+        return
+    reason = answer.reason if answer else Reason.OTHER_BOOT
+    told = "unknown" if reason in _UNKNOWN_OUTCOME else "refused"
+    d.emit("command.answered", device=name, id=given.id, answer=told, reason=reason.name.lower())
+    if device.state is not DeviceState.WORKING:
+        return
+    if reason is Reason.JAMMED:
+        jammed(d, name)
+    elif reason is Reason.FAILED:
+        failed(d, name, "has failed")
+    elif reason is Reason.NOT_JAMMED:
+        _way_free(d, name)
+    elif reason in _HINDRANCES or (reason is Reason.NO_CARDS and given.name == "Shuffle"):
+        d.emit("cycle.failed", device=name, id=given.id, command=given.name, reason=reason.name.lower())
+        d.emit("device.hindered", device=name, reason=_HINDRANCES.get(reason, "no cards lie in its infeed"))
+    elif reason is Reason.NO_CARDS and given.name == "Eject":
+        d.emit("cycle.completed", device=name, id=given.id, command=given.name)
+        if given.deck in d.state.decks:
+            ejected(d, name, given, 0)
+    else:
+        why = "does not know what became of a command" if told == "unknown" else f"refused: {reason.name.lower()}"
+        _cycle_failed(d, name, given, why)
+
+
+def _way_free(d: Decision, name: str) -> None:
+    d.emit("device.cleared", CLAUSE_OF[name], device=name)
+    cause_gone(d, f"{name}.jam")
+
+
+# --- events ---------------------------------------------------------------------------------------------------------
+
+
+def event(d: Decision, report: DeviceEvent) -> None:
+    """Something that a device saw. Each counts once; one of an earlier life is of no use any more."""
+    name, happened = report.device, report.event
+    device = d.state.devices.get(name)
+    if device is None or report.boot != device.boot or happened.number <= device.last_event:
+        return
+    d.of = {"device": name, "number": happened.number}
+    if device.state is not DeviceState.OUT_OF_SERVICE:
+        _event(d, name, happened)
+    if d.of:  # nothing followed: it is kept all the same
+        d.emit("device.reported", device=name, event=type(happened).__name__)
+
+
+def _event(d: Decision, name: str, happened: wire.AnyEvent) -> None:
+    device = d.state.devices[name]
+    given = device.doing
+    if isinstance(happened, wire.CardsPresent):
+        _cards_present(d, name, happened)
+    elif isinstance(happened, wire.Fault):
+        failed(d, name, f"reports a fault: {happened.code.name.lower()}")
+    elif isinstance(happened, wire.Door) and device.hindered:
+        d.emit("device.freed", device=name, door=happened.state.name.lower())
+    elif isinstance(happened, wire.PowerUp) and happened.memory_kept and (given or inside(d.state, name)):
+        if given and device.state is DeviceState.WORKING:
+            _cycle_failed(d, name, given, "lost its power")
+        else:
+            warn(d, "restart", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} lost its power")
+            stopped(d, name, given, "lost its power", cards_inside=True)
+    elif isinstance(happened, wire.Jam):
+        jammed(d, name)
+    elif isinstance(happened, wire.StackTaken):
+        _stack_taken(d, name, happened)
+    elif given and device.state is DeviceState.WORKING and getattr(happened, "command", 0) == given.id:
+        if given.name == "Shuffle":
+            shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
+        _of_command(d, name, given, happened)
+
+
+def _of_command(d: Decision, name: str, given: Given, happened: wire.AnyEvent) -> None:
+    """An event of the cycle that runs."""
+    if isinstance(happened, wire.CardsCounted):
+        fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
+        d.emit("cards.counted", device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits)
+    elif isinstance(happened, wire.CardFaceUp):
+        if name == "shoe" and d.may("card.face_up") and given.name in ("Dispense", "Release"):
+            found_face_up(d, device=name)
+        else:
+            d.emit("card.turned", device=name)
+    elif isinstance(happened, wire.StackPresented):
+        _presented(d, name, given, happened)
+    elif isinstance(happened, wire.CycleDone):
+        _cycle_done(d, name, given, happened)
+
+
+def _presented(d: Decision, name: str, given: Given, happened: wire.StackPresented) -> None:
+    round_ = d.state.round
+    if given.name in ("Dispense", "Release") and round_:
+        presented(d, given, happened.cards, happened.place is Place.HELD)
+    elif given.name == "Eject" and given.target == "stub" and round_ and not round_.void:
+        stub_at_exit(d, given, happened.cards)
+    elif given.deck in d.state.decks:
+        ejected(d, name, given, happened.cards)
+
+
+@enforces("10.B(1)(2)", "5.B")
+def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
+    device, round_ = d.state.devices[name], d.state.round
+    given = device.at_exit
+    if given is None or given.id != happened.command:
+        _taken_unasked(d, name, happened.cards)
+    elif given.name in ("Dispense", "Release") and round_ and not round_.void and d.may("stack.taken"):
+        taken(d, given, happened.cards, happened.kinds)
+    elif given.name == "Eject" and given.target == "stub" and d.may("stub.removed"):
+        stub_taken(d, happened.cards)
+    elif given.name == "Deliver" and given.deck in d.state.decks:
+        delivered(d, given, happened.cards)
+    else:
+        taken_out(d, name, given, happened.cards)
+
+
+@enforces("13.F", "13.G")
+def _taken_unasked(d: Decision, name: str, cards: int) -> None:
+    """Cards left a device that no finished cycle had brought out: what is inside is no longer a deck."""
+    state = d.state
+    decks = inside(state, name)
+    if not decks:
+        if state.devices[name].hindered:
+            d.emit("exit.emptied", device=name, cards=cards)
+        return
+    deck = decks[0]
+    if state.decks[deck].state is DeckState.IN_PLAY:
+        void(d, CLAUSE_OF[name], reason=f"cards were taken from the {name} that it had not dealt")
+    for kind in ("shuffle.failed", "deck.recalled"):
+        if d.may(kind, deck):
+            d.emit(kind, CLAUSE_OF[name], deck=deck, reason=f"cards were taken from the {name}")
+            break
+    taken_out(d, name, Given(0, "", 0, 0, deck=deck), cards)
+
+
+def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
+    if done.outcome is Outcome.JAMMED:
+        jammed(d, name)
+    elif done.outcome is Outcome.FAILED:
+        failed(d, name, "has failed")
+    elif done.outcome is not Outcome.COMPLETE:
+        _cycle_failed(d, name, given, f"did not complete its {given.name.lower()}")
+    elif given.name == "ClearJam":
+        _way_free(d, name)
+    elif given.name in ("Dispense", "Release") and given.presented < 0:
+        _cycle_failed(d, name, given, "has dealt no stack")
+    else:
+        d.emit("cycle.completed", device=name, id=given.id, command=given.name)
+        if given.name == "Shuffle":
+            shuffle_done(d, given, done)
+        elif given.name == "Deliver":
+            delivery_done(d, given, done.cards)
+
+
+@enforces("4.A", "4.D", "10.A")
+def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
+    """Somebody has put cards in. If only one deck lies in reach, it is that one; otherwise a person has to say.
+
+    What may be there is no proof: a dealer who takes the wrong deck does so whether it is allowed or not.
+    """
+    state = d.state
+    if not happened.present:
+        return
+    loose = [deck for deck, found in state.decks.items() if ledger.count(found.cards, (ledger.TABLE, ledger.RACK))]
+    if happened.place is Place.INFEED and name == "shuffler":
+        fit = [deck for deck in loose if d.may("deck.inserted", deck) and cannot_insert(d, deck) is None]
+        if len(fit) == len(loose) == 1:
+            inserted(d, fit[0])
+        elif not inside(state, name):
+            d.emit("cards.unexpected", "4.A", device=name, place="infeed", decks=fit)
+    elif happened.place is Place.SHOE and name == "shoe" and not inside(state, name):
+        deck = due_deck(state)
+        by_dealer = deck and state.decks[deck].state in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED)
+        shuffler = state.devices.get("shuffler")
+        fed = in_service(state, "shuffler") and shuffler and shuffler.doing and shuffler.doing.name == "Deliver"
+        if by_dealer and loose == [deck] and d.may("deck.loaded", deck) and cannot_load(state, deck, d.now_ms) is None:
+            loaded(d, deck)
+        elif not fed and state.table is not TableState.CLOSED:
+            d.emit("cards.unexpected", "10.A", device=name, place="shoe", decks=[])

@@ -1,0 +1,85 @@
+"""A game as data: what a deck is made of, and the dealing programme. Only this file knows games by name."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from controller.core.clauses import enforces
+
+
+class Method(StrEnum):
+    """How cards are dealt."""
+
+    AUTOMATED_SHOE = "automated_shoe"
+    MANUAL_SHOE = "manual_shoe"
+    HAND = "hand"
+
+
+PLAYERS = "players"
+DEALER = "dealer"
+
+
+LIFE_H = {Method.AUTOMATED_SHOE: 8, Method.MANUAL_SHOE: 8, Method.HAND: 4}  # hours a deck may be played
+
+
+class Deal(msgspec.Struct, frozen=True):
+    """One step of a dealing programme: so many cards to each of the players, or to one named hand."""
+
+    to: str  # PLAYERS, DEALER, or the name of another hand
+    cards: int
+    last: bool = False  # the dealer's stack: it may be kept in the device until the players have acted
+    after_acting: bool = False
+
+
+class Game(msgspec.Struct, frozen=True):
+    """All that the core must know of a game."""
+
+    name: str
+    kinds: tuple[str, ...]  # in the order in which a recognising device counts them
+    copies: tuple[int, ...]  # how many of each kind a deck has
+    deck_size: int  # what `copies` must add up to
+    most_seats: int
+    programme: dict[Method, tuple[Deal, ...]]
+    extra_cards: int = 0  # how many cards a hand may draw beyond its share
+    least_cut: int = 10  # cards above the cover card
+    stub_count_rounds: int = 5
+    life_h: dict[Method, int] = msgspec.field(default_factory=lambda: dict(LIFE_H))
+
+    def hands(self) -> tuple[str, ...]:
+        """The hands that are always dealt to, besides the players."""
+        found = (deal.to for deals in self.programme.values() for deal in deals if deal.to != PLAYERS)
+        return tuple(dict.fromkeys(found))
+
+    def most_cards(self, method: Method, seats: int) -> int:
+        """How many cards a round takes from the deck with this many players, at most."""
+        deals = self.programme.get(method, ())
+        dealt = sum(deal.cards * (seats if deal.to == PLAYERS else 1) for deal in deals)
+        return dealt + self.extra_cards * (seats + len(self.hands()))
+
+
+@enforces("3.A(1)(3)")
+def game_fault(game: Game) -> str:
+    """What is wrong with a game's own numbers; empty where nothing is."""
+    if len(game.kinds) != len(game.copies) or min(game.copies, default=0) < 1:
+        return "every kind of card needs a number of copies, at least 1"
+    if sum(game.copies) != game.deck_size:
+        return f"the kinds add up to {sum(game.copies)} cards, a deck of {game.name} has {game.deck_size}"
+    return ""
+
+
+_ONE_BY_ONE = (Deal(PLAYERS, 1), Deal(DEALER, 1)) * 3
+
+DRAGON_POKER = Game(
+    name="Dragon Poker",
+    kinds=("red dragon", "blue dragon", "gold dragon", "phoenix", "tiger", "panda", "monkey", "rabbit"),
+    copies=(3, 3, 1, 7, 8, 9, 10, 12),
+    deck_size=53,
+    most_seats=6,
+    programme={
+        Method.AUTOMATED_SHOE: (Deal(PLAYERS, 3), Deal(DEALER, 3, last=True)),
+        Method.MANUAL_SHOE: _ONE_BY_ONE,
+        Method.HAND: _ONE_BY_ONE,
+    },
+)

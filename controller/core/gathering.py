@@ -1,0 +1,171 @@
+"""Bringing the cards of a deck together again: after a void, a recall or a lock-out. Place by place, none skipped.
+
+The next place follows from the ledger alone, so no step can be left out and none is forgotten over a restart.
+"""
+
+from __future__ import annotations
+
+from controller.core import ledger
+from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
+from controller.core.clauses import enforces
+from controller.core.decision import Decision, Refusal, takes
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.state import Given, State
+
+GATHERED_STATES = (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT)
+UNABLE = (
+    DeviceState.JAMMED,
+    DeviceState.FAILED,
+    DeviceState.LOST,
+    DeviceState.UNKNOWN,
+    DeviceState.OUT_OF_SERVICE,
+)
+_LAST = (
+    ledger.STUB,
+    ledger.ASIDE,
+    ledger.HAND,
+    ledger.MANUAL_SHOE,
+    *ledger.IN_DEVICE["shoe"],
+    *ledger.IN_DEVICE["shuffler"],
+    ledger.RACK,
+    ledger.MISSING,
+)
+
+
+def next_place(state: State, name: str) -> str:
+    """Where the next cards of this deck are fetched from: hands first. Empty when all lie on the dealer's pile."""
+    cards = state.decks[name].cards
+    hands = sorted(place for place in cards if place not in (*_LAST, ledger.TABLE, ledger.GONE))
+    for place in (*hands, *_LAST):
+        if cards.get(place):
+            return place
+    return ""
+
+
+def emptied_by_device(state: State, place: str) -> str:
+    """The device that can bring out the cards at this place by itself; empty where a person has to."""
+    device = ledger.DEVICE_OF.get(place, "")
+    found = state.devices.get(device)
+    if found is None or found.state in UNABLE or found.hindered:
+        return ""
+    at_exit = place == ledger.IN_DEVICE[device][-1]
+    return "" if at_exit and found.at_exit is None else device
+
+
+@enforces("13.B", "13.D", "13.E", "13.G")
+@takes(ReturnWagers)
+def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
+    """The first step of a void."""
+    if not d.round.wagers_open:
+        return Refusal("the wagers are back already", "a round is void")
+    d.emit("wagers.returned", round=d.round.number, seats=d.round.seats, who=act.who)
+    return None
+
+
+@takes(GatherCards)
+def gather(d: Decision, act: GatherCards) -> Refusal | None:
+    """A person has fetched the cards of one place and counted them."""
+    state = d.state
+    if act.deck not in state.decks or state.decks[act.deck].state not in GATHERED_STATES:
+        return Refusal("no cards of this deck are to be gathered", "its round is void, or it is called back")
+    if state.round and state.round.void and state.round.deck == act.deck and state.round.wagers_open:
+        return Refusal("the wagers go back first", "the wagers are returned", ("13.G",))
+    cards = state.decks[act.deck].cards
+    place = next_place(state, act.deck)
+    device = ledger.DEVICE_OF.get(place, "")
+    if not place:
+        return Refusal("all cards of this deck are together", "cards lie elsewhere")
+    if act.place not in (place, device):
+        return Refusal(f"the cards at {place} come first", f"{place} is empty")
+    if emptied_by_device(state, place):
+        return Refusal(f"the {device} brings its cards out by itself", f"the {device} cannot be used", ("13.G",))
+    if not 0 <= act.cards <= 2 * state.setup.game.deck_size:
+        return Refusal(f"{act.cards} cards cannot be", "the number is right")
+    if place == ledger.MISSING:
+        if act.cards < 1:
+            return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
+        moves: list[ledger.Move] = [(ledger.MISSING, ledger.TABLE, act.cards)]
+    else:
+        moves = ledger.seen(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
+    d.emit("cards.gathered", deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who)
+    tell_difference(d, act.deck, place, moves)
+    return None
+
+
+def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:
+    """Name the event after which cards were missing, or too many."""
+    lost = sum(n for _, target, n in moves if target == ledger.MISSING)
+    found = sum(n for source, _, n in moves if source == ledger.MISSING)
+    if place != ledger.MISSING and lost != found:
+        event = d.events[-1]
+        d.emit("ledger.disagreed", "5.D", deck=deck, place=place, missing=lost - found, by_event=event.seq)
+
+
+@enforces("5.D")
+@takes(DeclareMissing)
+def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
+    """A floorperson gives cards up: the deck can never be whole again, so it is locked out."""
+    deck = d.state.decks.get(act.deck)
+    if deck is None or deck.state not in GATHERED_STATES or next_place(d.state, act.deck) != ledger.MISSING:
+        return Refusal("the cards of this deck are not all looked for", "every place is gathered and cards are missing")
+    missing = deck.cards[ledger.MISSING]
+    if deck.state is not DeckState.LOCKED_OUT:
+        lock_out(
+            d, act.deck, "5.D", reason=f"{missing} cards are missing" if missing > 0 else "there are too many cards"
+        )
+    moves = [(ledger.MISSING, ledger.GONE, missing)]
+    d.emit("missing.declared", "5.D", deck=act.deck, cards=missing, moves=moves, who=act.who)
+    return None
+
+
+@enforces("5.D", "8.G", "9.H", "10.G")
+def lock_out(d: Decision, deck: str, *clause: str, reason: str) -> None:
+    """The deck is out, for good."""
+    if d.may("deck.locked_out", deck):
+        d.emit("deck.locked_out", *clause, deck=deck, reason=reason)
+
+
+# --- cards that a device brings out ---------------------------------------------------------------------------------
+
+
+def ejected(d: Decision, name: str, given: Given, number: int) -> None:
+    """An Eject has brought cards to the exit."""
+    deck = d.state.decks[given.deck]
+    *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
+    number = number if number >= 0 else ledger.count(deck.cards, within)
+    moves = ledger.seen(deck.cards, within, number, exit_)
+    d.emit("cards.presented", device=name, deck=given.deck, cards=number, moves=moves)
+    tell_difference(d, given.deck, within[0], moves)
+
+
+def taken_out(d: Decision, name: str, given: Given, number: int) -> None:
+    """Cards of a deck that is gathered were taken from an exit: they go to the dealer's pile."""
+    exit_ = ledger.IN_DEVICE[name][-1]
+    deck = d.state.decks.get(given.deck)
+    if deck is None:
+        d.emit("exit.emptied", device=name, cards=number)
+        return
+    there = deck.cards.get(exit_, 0)
+    if there:
+        moves = ledger.seen(deck.cards, (exit_,), number if number >= 0 else there, ledger.TABLE)
+    else:  # cards that a broken cycle had left there: nobody had counted them
+        inner = max(ledger.IN_DEVICE[name][:-1], key=lambda place: deck.cards.get(place, 0))
+        moves = ledger.part(deck.cards, inner, max(number, 0), ledger.TABLE)
+    d.emit("exit.emptied", device=name, deck=given.deck, cards=number, moves=moves)
+    tell_difference(d, given.deck, exit_, moves)
+
+
+def finish_gathering(d: Decision, name: str) -> bool:
+    """When all cards of a deck lie together: what it is now. True if anything was decided."""
+    state = d.state
+    deck = state.decks[name]
+    if deck.state not in (DeckState.VOIDED, DeckState.RECALLED) or next_place(state, name):
+        return False
+    if deck.state is DeckState.RECALLED:
+        d.emit("deck.ready_to_cut" if deck.recut else "deck.gathered", "5.G" if deck.recut else "5.A", deck=name)
+        return True
+    if state.table is not TableState.VOIDING or d.round.wagers_open:
+        return False
+    d.emit("count.accepted", deck=name, by="gathering", cards=state.setup.game.deck_size)
+    d.emit("void.completed", "5.A", deck=name, round=d.round.number)
+    return True

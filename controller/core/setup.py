@@ -1,0 +1,157 @@
+"""A table's set-up, checked as a whole: every legal combination is accepted, every other one names its clause."""
+
+from __future__ import annotations
+
+import msgspec
+
+from controller.core.clauses import enforces
+from controller.core.game import DRAGON_POKER, Game, Method, game_fault
+from firmware_bridge.messages import Capability
+
+
+class ShufflerKind(msgspec.Struct, frozen=True):
+    """What the shuffler can do beyond shuffling."""
+
+    counts: bool = False
+    feeds_shoe: bool = False
+    reshuffles: bool = False  # by itself, and counts: 5.I
+    recognises: bool = False
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How long things may take, in milliseconds."""
+
+    shuffle_ms: int = 180_000
+    deliver_ms: int = 30_000
+    dispense_ms: int = 15_000
+    release_ms: int = 15_000
+    eject_ms: int = 30_000
+    clear_jam_ms: int = 30_000
+    self_test_ms: int = 60_000
+    grace_ms: int = 10_000  # a link that is back within this time has lost nothing
+    change_ahead_ms: int = 900_000  # how early the change of a deck is announced
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """How a table is equipped and what is played on it."""
+
+    method: Method = Method.AUTOMATED_SHOE
+    backs: tuple[str, ...] = ("red", "blue")  # one colour for each deck
+    shuffler: ShufflerKind | None = ShufflerKind(counts=True, feeds_shoe=True)
+    hold_dealer: bool = False  # the dealer's stack stays in the shoe until the players have acted
+    seats: int = 6
+    game: Game = DRAGON_POKER
+    limits: Limits = Limits()
+
+
+class SetupFault(msgspec.Struct, frozen=True):
+    """Why a set-up is not allowed."""
+
+    clause: tuple[str, ...]
+    reason: str
+    possible_when: str
+
+
+@enforces("2.A")
+def _seats(setup: Setup) -> SetupFault | None:
+    if 1 <= setup.seats <= setup.game.most_seats:
+        return None
+    return SetupFault(
+        ("2.A",),
+        f"the table has {setup.seats} player positions; {setup.game.name} has at most {setup.game.most_seats}",
+        f"1 to {setup.game.most_seats} positions are set up",
+    )
+
+
+def _game(setup: Setup) -> SetupFault | None:
+    fault = game_fault(setup.game)
+    if fault:
+        return SetupFault(("3.A(1)(3)",), fault, "the deck is described right")
+    if setup.method not in setup.game.programme:
+        return SetupFault(
+            (), f"{setup.game.name} has no programme for dealing by {setup.method}", "another method is set"
+        )
+    if setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
+        return SetupFault(("2.A",), "a full table would need more cards than a deck has", "fewer positions are set up")
+    return None
+
+
+@enforces("3.B")
+def _two_decks(setup: Setup) -> SetupFault | None:
+    if len(setup.backs) == 1 or (len(setup.backs) == 2 and setup.shuffler):
+        return None
+    if len(setup.backs) != 2:
+        return SetupFault(("3.B",), f"{len(setup.backs)} decks are set up", "one or two decks are set up")
+    return SetupFault(("3.B",), "two decks are set up, and no automated shuffler", "a shuffler or one deck is set up")
+
+
+@enforces("3.B(1)")
+def _backs(setup: Setup) -> SetupFault | None:
+    if len(set(setup.backs)) == len(setup.backs) and all(setup.backs):
+        return None
+    return SetupFault(("3.B(1)",), "the two decks have backs of the same colour", "the backs differ")
+
+
+@enforces("9.A(1)", "9")
+def _hand(setup: Setup) -> SetupFault | None:
+    if setup.method is not Method.HAND or setup.shuffler:
+        return None
+    return SetupFault(("9.A(1)",), "cards are to be dealt from the hand without a shuffler", "a shuffler is set up")
+
+
+@enforces("5.C")
+def _feeding(setup: Setup) -> SetupFault | None:
+    if setup.method is not Method.HAND or not (setup.shuffler and setup.shuffler.feeds_shoe):
+        return None
+    return SetupFault(
+        ("5.C", "9"), "the shuffler feeds a shoe, and there is none when dealing by hand", "a shoe is used"
+    )
+
+
+@enforces("5.I")
+def _self_reshuffling(setup: Setup) -> SetupFault | None:
+    if not setup.shuffler or setup.shuffler.counts or not (setup.shuffler.reshuffles or setup.shuffler.recognises):
+        return None
+    return SetupFault(("5.I",), "a device that reshuffles or recognises by itself must count too", "the device counts")
+
+
+@enforces("10.B(3)(4)")
+def _holding(setup: Setup) -> SetupFault | None:
+    if not setup.hold_dealer or setup.method is Method.AUTOMATED_SHOE:
+        return None
+    return SetupFault(
+        ("10.B(3)(4)",), "only an automated shoe can hold the dealer's stack", "an automated shoe is used"
+    )
+
+
+_CHECKS = (_seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding)
+
+
+def setup_fault(setup: Setup) -> SetupFault | None:
+    """The first thing that is not allowed about this set-up; None where all is well."""
+    return next((fault for check in _CHECKS if (fault := check(setup))), None)
+
+
+def devices_of(setup: Setup) -> tuple[str, ...]:
+    """The devices this set-up drives."""
+    shoe = ("shoe",) if setup.method is Method.AUTOMATED_SHOE else ()
+    return (("shuffler",) if setup.shuffler else ()) + shoe
+
+
+@enforces("5.B", "5.C", "5.I")
+def lacking(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
+    """What a device that has answered can or cannot do against what the set-up says; empty where it fits."""
+    kind = setup.shuffler or ShufflerKind()
+    if device == "shoe":
+        wanted = {Capability.HOLDS_STACK: setup.hold_dealer}
+    else:
+        wanted = {
+            Capability.COUNTS: kind.counts,
+            Capability.RESHUFFLES: kind.reshuffles,
+            Capability.RECOGNISES: kind.recognises,
+            Capability.FEEDS_SHOE: kind.feeds_shoe,
+        }
+    found = [c.name.lower() for c, needed in wanted.items() if needed and c not in capabilities]
+    if device == "shuffler" and not kind.feeds_shoe and Capability.FEEDS_SHOE in capabilities:
+        found.append("delivery to the dealer")  # it would put the deck where nobody expects it
+    return found

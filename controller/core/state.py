@@ -1,0 +1,166 @@
+"""The state of a table: plain data with one encoding. `apply` is the only thing that changes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from controller.core.game import Method
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.setup import Setup
+
+
+class Given(msgspec.Struct):
+    """A command that a device was given and has not finished. `id` is the number of its `command.given` event."""
+
+    id: int
+    name: str
+    boot: int
+    until_ms: int
+    args: dict[str, int | bool] = {}
+    deck: str = ""
+    target: str = ""  # whose stack it brings
+    answered: bool = False
+    counted: int = -1
+    fits: bool = True  # the kinds a recognising device has counted are those of a deck
+    presented: int = -1
+    face_up: int = 0
+
+
+class Device(msgspec.Struct):
+    """A shuffler or a shoe."""
+
+    state: DeviceState = DeviceState.UNKNOWN
+    boot: int = 0
+    online: bool = False
+    last_event: int = 0  # of this boot: what the device may forget
+    lost_ms: int = -1
+    doing: Given | None = None
+    at_exit: Given | None = None  # whose stack lies at the exit
+    hindered: str = ""  # why it last refused; until somebody has seen to it
+    out_how: str = ""  # covered, removed, marked
+
+
+class Deck(msgspec.Struct):
+    """One deck, by the name on its box."""
+
+    back: str
+    cards: dict[str, int]
+    state: DeckState = DeckState.RECEIVED
+    inspected_by: str = ""
+    prepared: bool = False  # inspected and shuffled before it came
+    counted: bool = False  # a counting shuffler has counted it right since it was last dealt
+    by_hand: bool = False  # its last shuffle was not a shuffler's
+    recut: bool = False
+    in_play_ms: int = -1  # when its first round began
+    change_due: bool = False
+
+
+class Stack(msgspec.Struct):
+    """A step of this round's programme, for one hand."""
+
+    target: str
+    cards: int
+    held: bool = False
+    after_acting: bool = False
+
+
+class Round(msgspec.Struct):
+    """A round from its first card to its last."""
+
+    number: int
+    deck: str
+    method: Method
+    seats: list[int]
+    plan: list[Stack]
+    dealt: int = 0  # stacks of the plan that have reached their hands
+    in_hand: int = 0  # cards of the present stack that the hand has already
+    held: bool = False  # the present stack lies formed in the shoe
+    extra: dict[str, int] = {}
+    face_up: int = 0
+    to_rack: int = 0  # face-up cards in the stack now coming out
+    count_wanted: bool = False
+    stub_out: bool = False
+    stub_counted: bool = False
+    acted: bool = False
+    misdealt: bool = False
+    void: bool = False
+    wagers_open: bool = True  # wagers lie on the table
+
+
+class Warned(msgspec.Struct):
+    """A warning that stands until its cause is gone and a person has cleared it."""
+
+    text: str
+    clause: list[str]
+    needs: str  # the role that may clear it
+    device: str = ""
+    deck: str = ""
+    gone: bool = False
+    since_ms: int = 0
+
+
+class State(msgspec.Struct):
+    """Everything there is to know about a table."""
+
+    seq: int = 0  # of the last event
+    now_ms: int = 0
+    table: TableState = TableState.CLOSED
+    setup: Setup = Setup()
+    configured: bool = False
+    method: Method = Method.AUTOMATED_SHOE
+    due: str = ""  # the back of the deck whose turn it is
+    decks: dict[str, Deck] = {}
+    retired: list[str] = []  # decks that have left; none comes back
+    devices: dict[str, Device] = {}
+    round: Round | None = None
+    seats: list[int] = []  # that have wagered
+    rounds: int = 0
+    rounds_uncounted: int = 0
+    warnings: dict[str, Warned] = {}
+    why: str = ""  # suspended, or withdrawn from betting: because of this
+
+    @property
+    def next_seq(self) -> int:
+        """The number of the next event."""
+        return self.seq + 1
+
+
+_encoder = msgspec.msgpack.Encoder(order="deterministic")
+_decoder = msgspec.msgpack.Decoder(State)
+
+
+def encode(state: State) -> bytes:
+    """The state as bytes: equal states give equal bytes."""
+    return _encoder.encode(state)
+
+
+def decode(data: bytes) -> State:
+    """The state from a snapshot's bytes."""
+    return _decoder.decode(data)
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that the table has decided, or taken note of. `data` is plain JSON without fractions."""
+
+    seq: int
+    kind: str
+    clause: tuple[str, ...]
+    data: dict[str, Any]
+
+
+def pending(state: State) -> list[Given]:
+    """The commands that no device has answered yet: after a restart of the host they are given again, as they are."""
+    doing = (device.doing for device in state.devices.values())
+    return sorted((given for given in doing if given and not given.answered), key=lambda given: given.id)
+
+
+def deck_with_back(state: State, back: str) -> str:
+    """The name of the deck with this back; empty where there is none."""
+    return next((name for name, deck in state.decks.items() if deck.back == back), "")
+
+
+def due_deck(state: State) -> str:
+    """The name of the deck whose turn it is; empty where it is not at the table."""
+    return deck_with_back(state, state.due)

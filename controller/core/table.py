@@ -1,0 +1,110 @@
+"""`Table`: a report comes in, a decision goes out. The same reports at the same times give the same decisions."""
+
+from __future__ import annotations
+
+from controller.core import clock, devices
+from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
+from controller.core.clauses import enforces
+from controller.core.decision import TAKES, Decision, Refusal, why_not
+from controller.core.follow import follow
+from controller.core.guards import cannot_start
+from controller.core.guide import Step, next_step
+from controller.core.machines import DeckState, TableState
+from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report, Tick
+from controller.core.state import Event, State
+
+
+class Table:
+    """One table. What `handle` returns must be stored before anything of it is acted upon."""
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = state or State()
+
+    def handle(self, report: Report, now: float) -> list[Event]:
+        """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
+        decision = Decision(self.state, max(round(now * 1000), self.state.now_ms))
+        if isinstance(report, Action):
+            _act(decision, report)
+        elif isinstance(report, DeviceEvent):
+            devices.event(decision, report)
+        elif isinstance(report, CommandAnswered):
+            devices.answered(decision, report)
+        elif isinstance(report, DeviceReady):
+            devices.ready(decision, report)
+        elif isinstance(report, DeviceLost):
+            devices.lost(decision, report)
+        else:
+            assert isinstance(report, Tick)
+        clock.look_at_clock(decision)
+        follow(decision)
+        return decision.events
+
+    @property
+    def deadline(self) -> float:
+        """When `handle(Tick())` is wanted, in seconds of the table's clock; infinite if nothing is due."""
+        return clock.deadline_ms(self.state) / 1000
+
+    def next_step(self, now: float | None = None) -> Step:
+        """What the dealer is told now."""
+        now_ms = self.state.now_ms if now is None else max(round(now * 1000), self.state.now_ms)
+        return next_step(self.state, now_ms)
+
+
+def _act(d: Decision, action: Action) -> None:
+    """What a person did, or asks for: refused in words, or decided."""
+    refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or TAKES[type(action)](d, action)
+    if refusal:
+        d.refuse(action, refusal)
+
+
+@enforces("4.A", "5.G", "13.H")
+def _not_theirs(action: Action) -> Refusal | None:
+    """Somebody whose part this is not."""
+    if action.role in action.roles and action.who:
+        return None
+    who = " or ".join(role for role in action.roles)
+    return Refusal(f"not in the role of {action.role}", f"a {who} does it")
+
+
+def _not_there(d: Decision, action: Action) -> Refusal | None:
+    """A deck or a device that the table does not have."""
+    if isinstance(action, OnDeck) and not isinstance(action, ReceiveDeck) and action.deck not in d.state.decks:
+        gone = action.deck in d.state.retired
+        return Refusal(f"deck {action.deck} {'has left the table for good' if gone else 'is not here'}",
+                       "a deck that is here is named", ("5.D",) if gone else ())  # fmt: skip
+    if isinstance(action, OnDevice) and action.device not in d.state.devices:
+        return Refusal(f"the table has no {action.device}", "a device of the table is named")
+    return None
+
+
+@enforces("4.D", "5.A", "5.D", "11.D(2)")
+def _not_now(d: Decision, action: Action) -> Refusal | None:
+    """What the machines do not allow now."""
+    deck = action.deck if isinstance(action, OnDeck) and not isinstance(action, ReceiveDeck) else ""
+    device = action.device if isinstance(action, OnDevice) else ""
+    kind = "" if action.kind == "cut.recut_required" else action.kind  # a loaded deck is called back for it
+    refusal = why_not(d.state, kind, deck, device) or why_not(d.state, action.kind)
+    if refusal and action.kind == "bets.closed" and d.state.table in (TableState.WAITING, TableState.SUSPENDED):
+        return cannot_start(d.state, d.now_ms) or refusal  # what is missing says more than the state
+    if refusal and not refusal.clause:
+        out = deck in d.state.decks and d.state.decks[deck].state is DeckState.LOCKED_OUT
+        clause = ("5.D",) if out else _CLAUSE_OF_ACTION.get(action.kind, ())
+        return Refusal(refusal.reason, refusal.possible_when, clause)
+    return refusal
+
+
+# The clause that a person is told when the moment is wrong, where one speaks of it.
+_CLAUSE_OF_ACTION: dict[str, tuple[str, ...]] = {
+    "bets.closed": ("10",),
+    "deck.verified": ("4.A",),
+    "deck.spread": ("4.B",),
+    "deck.washed": ("4.C",),
+    "deck.stacked": ("4.C",),
+    "deck.inserted": ("4.A", "5.A"),
+    "deck.loaded": ("5.A",),
+    "cut.recut_required": ("5.G",),
+    "dealer.revealed": ("11.D(2)",),
+    "deck.locked_out": ("5.D",),
+    "dealer_card.exposed": ("13.E",),
+    "method.changed": ("13.H",),
+}

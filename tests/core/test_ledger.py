@@ -1,0 +1,83 @@
+"""Card accounting: cards are moved, never made or lost; a difference is named and stays."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.core import ledger
+from controller.core.apply import fold
+from controller.core.decision import Decision
+from controller.core.state import Event, decode, encode
+from tests.core.driver import House
+
+PLACES = ["shoe", "held", "seat1", "rack", "table"]
+CARDS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 53), min_size=1)
+
+
+@given(cards=CARDS, place=st.sampled_from(PLACES), number=st.integers(0, 60))
+def test_what_was_seen_keeps_the_sum(cards: dict[str, int], place: str, number: int) -> None:
+    size = sum(cards.values())
+    there = cards.get(place, 0)
+    moves = ledger.seen(cards, (place,), number, "exit")
+    ledger.move(cards, moves)
+    assert sum(cards.values()) == size
+    assert cards.get("exit", 0) == number
+    assert cards.get(place, 0) == 0
+    assert cards.get(ledger.MISSING, 0) == there - number
+    assert ledger.broken(cards, size) == ""
+
+
+@given(cards=CARDS, number=st.integers(0, 60))
+def test_a_part_that_was_seen_leaves_the_rest(cards: dict[str, int], number: int) -> None:
+    size, there = sum(cards.values()), cards.get("shoe", 0)
+    ledger.move(cards, ledger.part(cards, "shoe", number, "exit"))
+    assert sum(cards.values()) == size
+    assert cards.get("shoe", 0) == max(0, there - number)
+    assert cards.get("exit", 0) == number
+
+
+def test_a_broken_ledger_says_what_is_wrong() -> None:
+    assert ledger.broken({"table": 52}, 53) == "the places add up to 52 cards, not 53"
+    assert ledger.broken({"table": 54, "shoe": -1}, 53) == "fewer than no cards at shoe"
+    assert ledger.broken({"table": 54, "missing": -1}, 53) == ""
+
+
+def test_the_event_that_broke_a_ledger_is_named() -> None:
+    house = House().open()
+    decision = Decision(house.state, house.state.now_ms)
+    decision.emit("cards.gathered", deck="red-1", place="rack", cards=3, moves=[("rack", "table", 3)])
+    moved, broken = decision.events
+    assert broken.kind == "ledger.broken"
+    assert broken.data["by_event"] == moved.seq
+    assert broken.data["reason"] == "fewer than no cards at rack"
+
+
+def test_the_journal_as_json_gives_the_same_state() -> None:
+    """What is stored is JSON: lists for tuples, text for names. It must make no difference."""
+    house = House().open()
+    house.faults["shoe", "Dispense"] = "double"
+    house.deal((1, 2))
+    house.work()
+    house.play()
+    stored = [msgspec.convert(json.loads(msgspec.json.encode(event)), Event) for event in house.events]
+    assert encode(fold(stored)) == encode(house.state)
+    middle = decode(encode(fold(stored[:70])))
+    assert encode(fold(stored[70:], middle)) == encode(house.state)
+
+
+def test_no_fraction_stands_in_an_event() -> None:
+    """The journal refuses them: languages write them differently."""
+    house = House().open()
+    house.play()
+
+    def check(value: object) -> None:
+        assert not isinstance(value, float)
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+            check(inner)
+
+    for event in house.events:
+        check(event.data)

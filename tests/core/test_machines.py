@@ -1,0 +1,120 @@
+"""The three machines: every state with every kind of event is allowed as in the table, or refused with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from transitions import MachineError
+
+from controller.core import actions as act
+from controller.core.decision import why_not
+from controller.core.machines import (
+    DECK_MACHINE,
+    DEVICE_MACHINE,
+    MACHINES,
+    TABLE_MACHINE,
+    DeckState,
+    DeviceState,
+    Moves,
+    TableState,
+    diagram,
+)
+from controller.core.state import decode, encode
+from controller.core.table import Table
+from tests.core.driver import WHO, House, house_in
+
+PAIRS = [pytest.param(machine, state, id=f"{machine.name}-{state}") for machine in MACHINES for state in machine.states]
+
+
+@pytest.mark.parametrize(("machine", "state"), PAIRS)
+def test_every_state_with_every_kind(machine: Moves[Any], state: Any) -> None:
+    table = {kind: (tuple(sources), dest) for kind, sources, dest in machine.rows}
+    for kind in machine.kinds:
+        sources, dest = table[kind]
+        if state in sources:
+            assert machine.allows(state, kind)
+            assert machine.after(state, kind) == (state if dest is None else dest)
+        else:
+            assert not machine.allows(state, kind)
+            with pytest.raises(MachineError):
+                machine.after(state, kind)
+
+
+@pytest.mark.parametrize(("machine", "state"), PAIRS)
+def test_what_a_state_does_not_allow_has_a_reason(machine: Moves[Any], state: Any) -> None:
+    house = House()
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    found = decode(encode(house.state))
+    found.table = TableState.OPENING
+    if machine is TABLE_MACHINE:
+        found.table = state
+    elif machine is DECK_MACHINE:
+        found.decks["red-1"].state = state
+    else:
+        found.devices["shoe"].state = state
+    for kind in machine.kinds:
+        if machine is not TABLE_MACHINE:
+            allowing = TABLE_MACHINE.when(kind)[0] if kind in TABLE_MACHINE.kinds else TableState.OPENING
+            found.table = allowing
+        refusal = why_not(found, kind, "red-1" if machine is DECK_MACHINE else "", "shoe")
+        if machine is DEVICE_MACHINE or not DEVICE_MACHINE.allows(found.devices["shoe"].state, kind):
+            expected = DEVICE_MACHINE.allows(found.devices["shoe"].state, kind)
+        else:
+            expected = machine.allows(state, kind)
+        assert (refusal is None) == expected, kind
+        if refusal:
+            assert refusal.reason
+            assert refusal.possible_when
+
+
+ACTIONS = [kind for kind in act.AnyAction.__args__ if kind.kind in TABLE_MACHINE.kinds and kind is not act.Configure]
+FIELDS: dict[str, Any] = {
+    "deck": "red-1", "back": "green", "depth": 20, "seats": (1,), "target": "seat1", "cards": 1, "misdealt": True,
+    "device": "shoe", "how": "covered", "method": "manual_shoe", "place": "seat1", "warning": "x",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", TableState)
+def test_a_person_is_told_why_not(state: TableState) -> None:
+    """Through the front door: every action in every state of the table that does not allow its event."""
+    house = house_in(state)
+    for kind in ACTIONS:
+        if TABLE_MACHINE.allows(state, kind.kind):
+            continue
+        table = Table(decode(encode(house.state)))
+        if issubclass(kind, act.OnDeck) and "red-1" not in table.state.decks and kind is not act.ReceiveDeck:
+            continue
+        names = {name: FIELDS[name] for name in kind.__struct_fields__ if name in FIELDS}
+        action = kind(**names, who=WHO[kind.roles[0]], role=kind.roles[0])
+        event = table.handle(action, house.now)[0]
+        assert event.kind == "action.refused", (state, kind)
+        assert event.data["possible_when"]
+        if kind is not act.CloseBets:  # which is told what is missing
+            assert event.data["reason"] == f"the table is {state.replace('_', ' ')}"
+            assert event.data["possible_when"].startswith("the table is ")
+
+
+def test_the_machines_have_no_way_out_but_the_table() -> None:
+    for machine in MACHINES:
+        cursor = machine._cursor
+        assert not [name for name in dir(cursor) if name.startswith(("to_", "may_to"))]
+        assert diagram(machine).startswith("stateDiagram-v2\n    [*] --> ")
+
+
+def test_every_state_can_be_reached() -> None:
+    for machine in MACHINES:
+        reached = {machine.initial} | {dest for _, _, dest in machine.rows if dest is not None}
+        assert reached == {*machine.states}  # type: ignore[misc]
+
+
+def test_a_locked_out_deck_goes_nowhere_but_away() -> None:
+    leaving = [kind for kind in DECK_MACHINE.kinds if DECK_MACHINE.allows(DeckState.LOCKED_OUT, kind)]
+    assert leaving == ["deck.removed"]
+    assert not [kind for kind in DECK_MACHINE.kinds if DECK_MACHINE.allows(DeckState.REMOVED, kind)]
+
+
+def test_a_device_out_of_service_comes_back_by_one_door() -> None:
+    leaving = [kind for kind in DEVICE_MACHINE.kinds if DEVICE_MACHINE.allows(DeviceState.OUT_OF_SERVICE, kind)]
+    assert leaving == ["device.in_service"]

@@ -1,0 +1,101 @@
+"""`shoectl rules` and `shoectl diagram`: no clause without a guard and a test; and the core is pure."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+import structlog
+from click.testing import CliRunner, Result
+
+from controller import rules_cli
+from controller.core.clauses import CLAUSES, enforced_by, matching
+from controller.core.machines import MACHINES
+from controller.shoectl import cli
+from tests.test_imports import IMPURE, IMPURE_CALLS, ROOT, files, imported, top_names, tree
+
+CORE = files("controller/core")
+
+
+def shoectl(*words: str) -> Result:
+    result = CliRunner().invoke(cli, list(words))
+    structlog.reset_defaults()
+    return result
+
+
+def test_no_clause_is_empty() -> None:
+    found = json.loads(shoectl("rules", "--json").stdout)
+    assert [row["clause"] for row in found] == list(CLAUSES)
+    for row in found:
+        assert set(row) == {"clause", "summary", "enforced_by", "tests"}
+        assert row["summary"].endswith(".")
+        assert row["enforced_by"], f"nothing enforces {row['clause']}"
+        assert row["tests"], f"no test shows {row['clause']}"
+
+
+def test_what_enforces_a_clause_is_there() -> None:
+    for clause in CLAUSES:
+        for name in enforced_by(clause):
+            module, _, function = name.rpartition(".")
+            assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_every_test_that_is_named_is_there() -> None:
+    for tests in rules_cli.tests_in(rules_cli.TESTS).values():
+        for name in tests:
+            path, _, function = name.partition("::")
+            assert f"def {function}(" in (ROOT / path).read_text()
+
+
+def test_every_clause_that_is_spoken_of_is_one() -> None:
+    """In the source, a text that looks like a clause is one of the list."""
+    looks = re.compile(r'"((?:[2-9]|1[0-3])\.[A-J](?:\([0-9]\))*)"')
+    for path in [*CORE, *Path(__file__).parent.glob("*.py")]:
+        for word in looks.findall(path.read_text()):
+            assert word in CLAUSES, f"{path.name} speaks of {word}"
+
+
+def test_what_the_package_carries_is_fresh() -> None:
+    assert rules_cli.SHIPPED.read_bytes() == rules_cli.shipped_tests(), "run `make docs`"
+
+
+def test_without_the_tests_the_carried_list_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    in_checkout = rules_cli.tests_by_clause()
+    monkeypatch.setattr(rules_cli, "TESTS", tmp_path / "none")
+    assert rules_cli.tests_by_clause() == in_checkout
+
+
+def test_one_clause_and_a_chapter() -> None:
+    text = shoectl("rules", "13.G").stdout
+    assert text.startswith("13.G  When the automated shoe")
+    assert "controller.core.devices.stopped" in text
+    assert matching("13") == [clause for clause in CLAUSES if clause.startswith("13.")]
+    assert matching("9") == [clause for clause in CLAUSES if clause == "9" or clause.startswith("9.")]
+    assert len(shoectl("rules").stdout.splitlines()) == len(CLAUSES) + 1
+    unknown = shoectl("rules", "99.Z")
+    assert unknown.exit_code == 1
+    assert unknown.stdout == ""
+    assert "no clause 99.Z" in unknown.stderr
+
+
+def test_the_diagrams() -> None:
+    assert shoectl("diagram", "deck").stdout.startswith("stateDiagram-v2\n    [*] --> received\n")
+    assert shoectl("diagram").stdout.count("stateDiagram-v2") == 3
+    drawn = json.loads(shoectl("diagram", "--json").stdout)
+    assert list(drawn) == [machine.name for machine in MACHINES]
+    assert shoectl("diagram", "moon").exit_code == 2
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: path.name)
+def test_the_core_touches_nothing_outside(path: Path) -> None:
+    import ast
+
+    allowed = {"controller", "firmware_bridge", "msgspec", "transitions", "typing", "enum", "collections", "math"}
+    assert top_names(path) - {"__future__"} <= allowed
+    assert not top_names(path) & IMPURE
+    assert all(name.startswith("controller.core") for name in imported(path) if name.startswith("controller"))
+    called = {n.func.id for n in ast.walk(tree(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert not called & IMPURE_CALLS
