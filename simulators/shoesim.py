@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from firmware_bridge.link import LinkTiming
 from firmware_bridge.messages import Capability
@@ -219,6 +220,33 @@ def press(device: str, button: str, folder: Path, as_json: bool) -> None:
 def door(device: str, state: str, folder: Path, as_json: bool) -> None:
     """Open or close a device's door."""
     _tell(as_json, folder, do="door", device=device, is_open=state == "open")
+
+
+@cli.command("play")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="Print the journal as JSON Lines.")
+def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
+    """Play scenarios through the real stack, in virtual time. Exit 0 when all that must be seen was seen.
+
+    \b
+    Example: shoesim play tests/scenarios/*.toml
+    """
+    from simulators.scenario import ScenarioError, play, read_scenario
+
+    failed = False
+    for file in files:
+        try:
+            played = play(read_scenario(file.read_text(encoding="utf-8")))
+        except (ScenarioError, UnicodeDecodeError, OSError) as error:
+            raise click.ClickException(f"{file}: {error}") from None
+        failed |= bool(played.problems)
+        if as_json:
+            for event in played.events:
+                click.echo(msgspec.json.encode(event))
+        click.echo(f"{'failed' if played.problems else 'passed'}  {file}: {played.title}", err=as_json)
+        for problem in played.problems:
+            click.echo(f"        {problem}", err=as_json)
+    sys.exit(1 if failed else 0)
 
 
 def main() -> None:

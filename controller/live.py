@@ -1,0 +1,109 @@
+"""The table live: a report comes in, the decision is stored, and only then do commands go out.
+
+No asyncio and no clock here: the daemon calls it with real time and real connections, the simulations with virtual
+ones. `send` and `forget` are given by the caller: a command to a device, and the word that its events are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from controller.core import state as core
+from controller.core.apply import apply
+from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report
+from controller.core.state import State, decode, encode, pending
+from controller.core.table import Table
+from controller.journal import Journal, NewEvent
+from firmware_bridge import messages as wire
+from firmware_bridge.link import Lost
+from firmware_bridge.messages import AnyCommand, Done, Event, Refused
+from firmware_bridge.session import EventMark, Happening, Ready, Rejected, WrongRole
+
+# Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
+CODE_VERSION = "core-1"
+SNAPSHOT_EVERY = 2000  # events: what a start has to fold at most, some tens of milliseconds
+
+Send = Callable[[str, AnyCommand], None]
+Forget = Callable[[str, EventMark], None]
+
+
+class LiveTable:
+    """One table with its journal. After an error of the journal it must be thrown away and started again."""
+
+    def __init__(self, journal: Journal, send: Send, forget: Forget) -> None:
+        self._journal = journal
+        self._send = send
+        self._forget = forget
+        self.table = Table(restore(journal))
+        self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
+
+    @property
+    def state(self) -> State:
+        """The state that all stored events have led to."""
+        return self.table.state
+
+    @property
+    def deadline(self) -> float:
+        """When `take(Tick())` is wanted, on the table's clock."""
+        return self.table.deadline
+
+    def take(self, report: Report, now: float, ts: str) -> list[core.Event]:
+        """Decide, store, act. Raises JournalError, and then nothing was sent."""
+        events = self.table.handle(report, now)
+        if events:
+            stored = self._journal.append([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
+            assert stored[-1].seq == events[-1].seq, "the journal and the table count alike"
+        for event in events:
+            if event.kind == "command.given":
+                self._send(event.data["device"], command_of(event.seq, event.data))
+        if isinstance(report, DeviceEvent):
+            self._forget(report.device, self.mark(report.device))
+        if self.state.seq >= self._snapshot_at:
+            self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
+            self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)
+        return events
+
+    def mark(self, device: str) -> EventMark:
+        """The last event of a device that is stored: what a session begins with."""
+        found = self.state.devices.get(device)
+        return EventMark(found.boot, found.last_event) if found else EventMark()
+
+    def unanswered(self, device: str) -> list[AnyCommand]:
+        """The commands to a device whose fate is open: after a restart they are given again, as they are."""
+        doing = self.state.devices[device].doing if device in self.state.devices else None
+        return [
+            command_of(given.id, {"command": {"name": given.name, **given.args}, "boot": given.boot})
+            for given in pending(self.state)
+            if given is doing
+        ]
+
+
+def restore(journal: Journal) -> State:
+    """The state after everything in the journal: the latest good snapshot, and the events since."""
+    snapshot = journal.latest_snapshot(CODE_VERSION)
+    state = decode(snapshot.state) if snapshot else State()
+    for event in journal.events(after=state.seq):
+        apply(state, core.Event(event.seq, event.kind, event.clause, event.data))
+    return state
+
+
+def command_of(seq: int, data: dict[str, Any]) -> AnyCommand:
+    """The command of a `command.given` event; the event's number is its id."""
+    arguments = dict(data["command"])
+    kind: type[AnyCommand] = getattr(wire, arguments.pop("name"))
+    return kind(id=seq, boot=data["boot"], **arguments)
+
+
+def report_of(device: str, boot: int, happening: Happening) -> Report | None:
+    """What a session's happening means to the table; None where it means nothing."""
+    if isinstance(happening, Event):
+        return DeviceEvent(device, boot, happening)
+    if isinstance(happening, Done | Refused):
+        return CommandAnswered(device, happening.id, happening)
+    if isinstance(happening, Ready):
+        known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))
+        return DeviceReady(device, happening.boot, known, happening.restarted, happening.last_command)
+    if isinstance(happening, Lost | Rejected | WrongRole):
+        return DeviceLost(device, str(happening))
+    return None

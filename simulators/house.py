@@ -1,0 +1,259 @@
+"""A whole table in virtual time: core, journal, sessions, links, wires, firmware, mechanics and physical cards.
+
+Nothing is played here but the devices, the wires and the clock: the core, the journal and the bridge are the real ones.
+People are in people.py.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from controller.core.reports import DeviceLost, Report, Tick
+from controller.core.setup import Setup, devices_of
+from controller.core.state import Event, State
+from controller.journal import Journal, timestamp
+from controller.live import LiveTable, report_of
+from firmware_bridge.link import LossReason, Lost
+from firmware_bridge.messages import AnyCommand, Capability
+from firmware_bridge.session import EventMark, HostSession
+from simulators.cards import Cards
+from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
+from simulators.faults import FaultPlan
+from simulators.shuffling import Shuffle
+from simulators.wires import VirtualLine, WireQuality
+
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
+RETRY_S = 1.0  # how soon a host tries again to reach a device that does not answer
+
+
+def deck_names(setup: Setup, sets: int) -> tuple[str, ...]:
+    """The decks in the cupboard: red-1, blue-1, red-2 and so on."""
+    return tuple(f"{back}-{number}" for number in range(1, sets + 1) for back in setup.backs)
+
+
+def capabilities(setup: Setup, device: str) -> frozenset[Capability]:
+    """What a simulated device that fits this set-up can do."""
+    if device == "shoe":
+        return SHOE_CAPABILITIES
+    kind = setup.shuffler
+    wanted = SHUFFLER_CAPABILITIES - {Capability.COUNTS, Capability.FEEDS_SHOE}
+    if kind is None:
+        return wanted
+    pairs = {
+        Capability.COUNTS: kind.counts,
+        Capability.FEEDS_SHOE: kind.feeds_shoe,
+        Capability.RESHUFFLES: kind.reshuffles,
+        Capability.RECOGNISES: kind.recognises,
+    }
+    return wanted | {capability for capability, has in pairs.items() if has}
+
+
+class Wired:
+    """One device with its line and its host's session, kept connected."""
+
+    def __init__(
+        self,
+        name: str,
+        device: SimulatedDevice,
+        quality: WireQuality,
+        rng: random.Random,
+        mark: EventMark,
+        now: float,
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.session = HostSession(host_boot=rng.randrange(1, 2**32), stored=mark, software="house")
+        self.line = VirtualLine(self.session, device, to_device=quality, to_host=quality, rng=rng, now=now)
+        self.retry_at = now
+        self.plugged = False
+
+    @property
+    def next_at(self) -> float:
+        """The next moment at which something happens here."""
+        return min(self.line.next_at, self.retry_at) if self.plugged else self.line.device.deadline
+
+    def look(self, now: float) -> Lost | None:
+        """See whether the cable was moved, and greet where it is time to; tells of a pulled cable."""
+        self.line.now = max(self.line.now, now)
+        lost = None
+        if self.plugged and not self.device.plugged:
+            self.session.disconnect()
+            self.line.cut()
+            lost = Lost(LossReason.UNPLUGGED)
+        if self.device.plugged and not self.plugged:
+            self.retry_at = now
+        self.plugged = self.device.plugged
+        if self.plugged and now >= self.retry_at:
+            self.retry_at = math.inf
+            self.session.connect(now)
+        self.line.flush()
+        return lost
+
+
+class HostDied(Exception):
+    """The computer under the table was switched off at this very moment."""
+
+
+class House:
+    """The table, its devices and its cards. `report` is how people tell the table something."""
+
+    def __init__(
+        self,
+        journal_file: Path,
+        setup: Setup | None = None,
+        *,
+        seed: int = 0,
+        sets: int = 4,
+        quality: WireQuality = WireQuality(),  # noqa: B008 - frozen
+        way: Shuffle | None = None,
+        shuffler_plan: FaultPlan | None = None,
+        shoe_plan: FaultPlan | None = None,
+    ) -> None:
+        self.setup = setup or Setup()
+        self.now = 0.0
+        self.events: list[Event] = []
+        self.decks = deck_names(self.setup, sets)
+        self.sim = SimulatedTable(
+            seed,
+            decks=self.decks,
+            shuffler_capabilities=capabilities(self.setup, "shuffler"),
+            shoe_capabilities=capabilities(self.setup, "shoe"),
+            way=way,
+            shuffler_plan=shuffler_plan,
+            shoe_plan=shoe_plan,
+        )
+        self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
+        self.deaths = 0
+        self._file = journal_file
+        self._quality = quality
+        self._rng = random.Random(f"{seed}/wires")
+        self.journal = Journal(journal_file, create=not journal_file.exists())
+        self._start_host()
+
+    @property
+    def state(self) -> State:
+        """What the table believes."""
+        return self.live.state
+
+    @property
+    def cards(self) -> Cards:
+        """What is true."""
+        return self.sim.cards
+
+    def report(self, report: Report) -> list[Event]:
+        """Tell the table something, and let it act. Where the host dies over it, the answer is empty."""
+        try:
+            return self._take(report)
+        except HostDied:
+            self.restart_host()
+            return []
+
+    def _take(self, report: Report) -> list[Event]:
+        made = self.live.take(report, self.now, timestamp(BEGINNING + timedelta(seconds=self.now)))
+        self.events += made
+        return made
+
+    # --- the host ---------------------------------------------------------------------------------------------------
+
+    def _start_host(self) -> None:
+        """Start from the journal, as the daemon does: with no memory of its own."""
+        self.live = LiveTable(self.journal, self._send, self._forget)
+        devices = {"shuffler": self.sim.shuffler, "shoe": self.sim.shoe}
+        self.wired = {}
+        for name in devices_of(self.setup):
+            wired = Wired(name, devices[name], self._quality, self._rng, self.live.mark(name), self.now)
+            for command in self.live.unanswered(name):
+                wired.session.send(command, self.now)
+            wired.line.on_happening = self._happened(wired)
+            self.wired[name] = wired
+
+    def restart_host(self) -> None:
+        """The host's power goes off and on: what was on the wires is lost, what was not stored never was."""
+        self.deaths += 1
+        self.journal.close()
+        self.journal = Journal(self._file)
+        self._start_host()
+        self.events = [Event(event.seq, event.kind, event.clause, event.data) for event in self.journal.events()]
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self.journal.close()
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def next_at(self) -> float:
+        """The next moment at which something happens."""
+        if not self.state.configured:
+            return math.inf
+        return max(self.now, min([self.live.deadline, *(wired.next_at for wired in self.wired.values())]))
+
+    def step(self) -> None:
+        """Go to the next moment and let happen what happens there."""
+        try:
+            self.now = self.next_at
+            for wired in self.wired.values():
+                if wired.line.next_at <= self.now:
+                    wired.line.step()
+            self._look()
+            if self.live.deadline <= self.now:
+                self._take(Tick())
+            self._look()
+        except HostDied:
+            self.restart_host()
+
+    def look(self) -> None:
+        """Let the lines see what a hand, a fault or the table has changed."""
+        try:
+            self._look()
+        except HostDied:
+            self.restart_host()
+
+    def _look(self) -> None:
+        if not self.state.configured:  # a table that is not set up has no lines
+            return
+        for wired in self.wired.values():
+            if wired.device.deadline <= self.now:
+                wired.device.tick(self.now)
+            lost = wired.look(self.now)
+            if lost:
+                self._take(DeviceLost(wired.name, str(lost)))
+
+    def run(self, until: Callable[[], bool], limit_s: float) -> bool:
+        """Step until the condition holds; False if it does not within this much virtual time."""
+        end = self.now + limit_s
+        self.look()
+        while not until():
+            if self.next_at > end:
+                self.now = end
+                return False
+            self.step()
+        return True
+
+    # --- between the table and its devices --------------------------------------------------------------------------
+
+    def _send(self, device: str, command: AnyCommand) -> None:
+        if 0 < self.dies_at <= self.state.seq:
+            self.dies_at = 0
+            raise HostDied
+        wired = self.wired[device]
+        wired.line.now = max(wired.line.now, self.now)
+        wired.session.send(command, self.now)
+
+    def _forget(self, device: str, mark: EventMark) -> None:
+        self.wired[device].session.stored(mark, self.now)
+
+    def _happened(self, wired: Wired) -> Callable[[object, float], None]:
+        def happened(happening: object, now: float) -> None:
+            self.now = max(self.now, now)
+            if isinstance(happening, Lost):
+                wired.retry_at = self.now + RETRY_S
+            report = report_of(wired.name, wired.session.boot, happening)  # type: ignore[arg-type]
+            if report:
+                self._take(report)
+
+        return happened

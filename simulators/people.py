@@ -1,0 +1,318 @@
+"""Good people at a simulated table: a dealer and a floorperson who do what has to be done, with their hands too.
+
+They move the physical cards and then tell the table, as in life. Whatever the table refuses they leave alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core import actions as act
+from controller.core import ledger
+from controller.core.actions import Action, Role
+from controller.core.dealing import next_stack, stub_may_leave
+from controller.core.decision import Decision
+from controller.core.game import Method
+from controller.core.gathering import GATHERED_STATES, emptied_by_device, next_place
+from controller.core.guards import counts, decks_wanted, in_service, inside, stub_count_due
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.shuffling import cannot_insert
+from controller.core.state import Event
+from firmware_bridge.messages import Mode
+from simulators.cards import Place, Spot
+from simulators.faults import FaultName
+from simulators.house import House
+
+WHO = {Role.DEALER: "dealer 1", Role.FLOOR: "floor 1", Role.TECHNICIAN: "technician 1", Role.AUDITOR: "auditor 1"}
+CHORE_S = 1.0  # how long a person needs for one thing
+RACK, FLOOR = Spot(Place.RACK), Spot(Place.FLOOR)
+DEALERS_SEAT = 7
+SOURCE = {Method.MANUAL_SHOE: Spot(Place.TABLE, 90), Method.HAND: Spot(Place.TABLE, 91)}
+
+_OPENING: dict[DeckState, type[act.OnDeck]] = {
+    DeckState.RECEIVED: act.InspectDeck,
+    DeckState.INSPECTED: act.VerifyDeck,
+    DeckState.VERIFIED: act.SpreadDeck,
+    DeckState.SPREAD: act.WashDeck,
+    DeckState.WASHED: act.StackDeck,
+}
+
+
+def taken(made: list[Event]) -> bool:
+    """Whether the table took what a person told it."""
+    return not any(event.kind in ("action.refused", "cut.refused") for event in made)
+
+
+class People:
+    """The dealer and the floorperson of one house."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Event]:
+        """Somebody whose part it is tells the table."""
+        role = role or kind.roles[0]
+        self.pause()
+        made = self.house.report(kind(who=WHO[role], role=role, **fields))  # type: ignore[arg-type]
+        self.house.look()
+        return made
+
+    def pause(self) -> None:
+        """A person needs a moment for everything, and the devices go on meanwhile."""
+        self.house.run(lambda: False, CHORE_S)
+
+    # --- whole courses ----------------------------------------------------------------------------------------------
+
+    def open(self, *, prepared: bool = False) -> bool:
+        """Set the table up, open it with new decks, and go on until bets can be made."""
+        house = self.house
+        if not house.state.configured:
+            self.tell(act.Configure, role=Role.TECHNICIAN, setup=house.setup)
+        self.tell(act.OpenTable)
+        for back in house.setup.backs:
+            self.bring(back, prepared=prepared)
+        return self.work()
+
+    def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> bool:
+        """A whole round, from the closing of the bets until bets can be made again."""
+        if not taken(self.tell(act.CloseBets, seats=seats)):
+            return False
+        return self.work()
+
+    def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
+        """Do what has to be done until the table is where it should be; False if it does not come there in time."""
+        end = self.house.now + limit_s
+        while self.house.state.table is not stop or self.house.state.round is not None:
+            if self.house.now > end:
+                return False
+            if not self.chore():
+                self.house.run(lambda: True, 0)
+                if self.house.next_at > end:
+                    return False
+                self.house.step()
+        return True
+
+    def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
+        """Fetch a new deck with this back from the cupboard."""
+        state = self.house.state
+        name = next(n for n in self.house.decks if n.startswith(back) and n not in (*state.decks, *state.retired))
+        return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared)
+
+    # --- one thing at a time ----------------------------------------------------------------------------------------
+
+    def chore(self) -> bool:
+        """One thing that a good dealer or floorperson does now; False if there is none."""
+        state = self.house.state
+        if state.table is TableState.VOIDING and state.round and state.round.wagers_open:
+            return taken(self.tell(act.ReturnWagers))
+        if state.table is TableState.STUB_COUNT:
+            return taken(self.tell(act.AnswerMisdeal, misdealt=True))
+        if any(self._device_chore(name) for name in list(self.house.wired)):
+            return True
+        for key, warned in state.warnings.items():
+            if warned.gone:
+                return taken(self.tell(act.ClearWarning, role=Role.FLOOR, warning=key))
+        if state.round and not state.round.void:
+            return self._round_chore()
+        if any(self._deck_chore(name) for name in list(state.decks)):
+            return True
+        return self._missing_deck()
+
+    def _device_chore(self, name: str) -> bool:
+        device, wired = self.house.state.devices[name], self.house.wired[name]
+        if self._take(name):
+            return True
+        if device.state is DeviceState.JAMMED and device.online:
+            wired.device.mend(FaultName.JAM, self.house.now)
+            return taken(self.tell(act.FreeJam, device=name))
+        if device.hindered and device.online:
+            return taken(self.tell(act.TryAgain, device=name))
+        return False
+
+    def _take(self, name: str) -> bool:
+        """Take what lies at the exit, and lay it where it belongs."""
+        house = self.house
+        device = house.wired[name].device
+        pile = house.cards.pile(device.mechanics.exit)
+        if not pile or device.mechanics.mode is Mode.WORKING:  # a stack is taken when it is whole
+            return False
+        self.pause()  # and when the table knows of it
+        given, round_ = house.state.devices[name].at_exit, house.state.round
+        target = self._own(pile[0].deck)
+        if given and name == "shoe" and round_ and not round_.void:
+            target = RACK if given.target == "stub" else hand(given.target)
+        for card in device.take(target, house.now):
+            if card.face_up:
+                house.cards.flip(card)
+                if target.place is Place.HAND:
+                    house.cards.move_card(card, target, RACK)
+        house.look()
+        return True
+
+    def _own(self, deck: str) -> Spot:
+        """The dealer's pile of a deck."""
+        return Spot(Place.TABLE, self.house.decks.index(deck))
+
+    # --- the round --------------------------------------------------------------------------------------------------
+
+    def _round_chore(self) -> bool:
+        state, round_ = self.house.state, self.house.state.round
+        assert round_ is not None
+        if round_.method is not Method.AUTOMATED_SHOE and state.table is TableState.DEALING and next_stack(round_):
+            return self._lay()
+        if round_.method is not Method.AUTOMATED_SHOE and stub_may_leave(state, round_):
+            self.house.cards.move_all(self._source(), RACK)
+            return taken(self.tell(act.RemoveStub))
+        if round_.stub_out and stub_count_due(state):
+            dealt = sum(self.house.cards.count(spot) for spot in self.house.cards.spots(Place.HAND))
+            return taken(self.tell(act.CountStub, cards=self._physical(round_.deck) - dealt))
+        if next_stack(round_) and state.table is not TableState.ACTING:
+            return False
+        if state.table is TableState.ACTING:
+            return taken(self.tell(act.PlayersActed))
+        if state.table is TableState.REVEALING:
+            return taken(self.tell(act.RevealDealer))
+        if state.table is TableState.CLEARING and round_.stub_out:
+            made = self.tell(act.CollectAll)
+            if taken(made):
+                for spot in self.house.cards.spots(Place.HAND):
+                    self.house.cards.move_all(spot, RACK)
+            return taken(made)
+        return False
+
+    def _lay(self) -> bool:
+        """The dealer lays the cards from the manual shoe or the hand."""
+        round_ = self.house.state.round
+        assert round_ is not None
+        for stack in round_.plan[round_.dealt :]:
+            there = min(stack.cards, self.house.cards.count(self._source()))
+            self.house.cards.move_top(there, self._source(), hand(stack.target))
+        return taken(self.tell(act.FinishDeal))
+
+    def _source(self) -> Spot:
+        """Where a dealer deals from: a shuffler that feeds puts the deck into whatever shoe stands there."""
+        fed = Spot(Place.SHOE)
+        return fed if self.house.cards.count(fed) else SOURCE[self.house.state.method]
+
+    def _physical(self, deck: str) -> int:
+        """How many cards of a deck are on or in the table, the floor not counted."""
+        everywhere = [spot for place in Place if place is not Place.FLOOR for spot in self.house.cards.spots(place)]
+        return sum(card.deck == deck for spot in everywhere for card in self.house.cards.pile(spot))
+
+    # --- decks ------------------------------------------------------------------------------------------------------
+
+    def _deck_chore(self, name: str) -> bool:
+        state, deck = self.house.state, self.house.state.decks[name]
+        if deck.state in _OPENING and state.table in (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED):
+            return taken(self.tell(_OPENING[deck.state], deck=name))
+        if deck.state in GATHERED_STATES or state.table is TableState.VOIDING:
+            return deck.state in GATHERED_STATES and self._gather(name)
+        if state.table not in (TableState.WAITING, TableState.OPENING, TableState.SUSPENDED):
+            return False
+        to_shuffler = (DeckState.STACKED, DeckState.RACKED, *([DeckState.MIXED] if counts(state) else []))
+        if deck.state in to_shuffler and in_service(state, "shuffler"):
+            return self._insert(name)
+        if deck.state in (DeckState.STACKED, DeckState.RACKED):
+            self._collect(name, self._own(name))
+            return taken(self.tell(act.ShuffleByHand, deck=name))
+        if deck.state is DeckState.MIXED:
+            return taken(self.tell(act.CutDeck, deck=name, depth=20))
+        if deck.state in (DeckState.CUT, DeckState.DELIVERED) and deck.back == state.due:
+            return self._load(name)
+        return False
+
+    def _insert(self, name: str) -> bool:
+        shuffler, cards = self.house.wired["shuffler"].device, self.house.cards
+        state = self.house.state
+        if inside(state, "shuffler") or not shuffler.firmware or shuffler.mechanics.door_open:
+            return False
+        if cannot_insert(Decision(state, round(self.house.now * 1000)), name):
+            return False
+        self._collect(name, self._own(name))
+        if not cards.count(self._own(name)):
+            return False
+        shuffler.load(self._own(name), self.house.now)
+        self.pause()
+        if self.house.state.decks[name].state in (DeckState.STACKED, DeckState.RACKED, DeckState.MIXED):
+            return taken(self.tell(act.InsertDeck, deck=name))
+        return True
+
+    def _load(self, name: str) -> bool:
+        method = self.house.state.method
+        self._collect(name, self._own(name))
+        if method is not Method.AUTOMATED_SHOE:
+            made = self.tell(act.LoadDeck, deck=name)
+            if taken(made):
+                self.house.cards.move_all(self._own(name), SOURCE[method])
+            return taken(made)
+        if self.house.cards.count(Spot(Place.SHOE)):
+            return False
+        self.house.wired["shoe"].device.load(self._own(name), self.house.now)
+        self.pause()
+        if self.house.state.decks[name].state in (DeckState.CUT, DeckState.DELIVERED):
+            return taken(self.tell(act.LoadDeck, deck=name))
+        return True
+
+    def _collect(self, deck: str, target: Spot) -> None:
+        """Bring the cards of a deck from rack and table together."""
+        for spot in [RACK, *self.house.cards.spots(Place.TABLE)]:
+            if spot != target:
+                for card in self.house.cards.pile(spot):
+                    if card.deck == deck:
+                        self.house.cards.move_card(card, spot, target)
+
+    def _gather(self, name: str) -> bool:
+        """Fetch the cards of a deck from the next place where the table wants them fetched."""
+        state, cards = self.house.state, self.house.cards
+        place = next_place(state, name)
+        if not place:
+            gone = state.decks[name].state is DeckState.LOCKED_OUT
+            return gone and taken(self.tell(act.RemoveDeck, deck=name))
+        if emptied_by_device(state, place):
+            return False
+        if place == ledger.MISSING:
+            return self._missing(name)
+        number = 0
+        for spot in self._spots(place):
+            for card in cards.pile(spot):
+                if card.deck == name:
+                    cards.move_card(card, spot, self._own(name))
+                    number += 1
+        return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
+
+    def _missing(self, name: str) -> bool:
+        cards = self.house.cards
+        lying = [card for card in cards.pile(FLOOR) if card.deck == name and card.index < 53]
+        if 0 < len(lying) == self.house.state.decks[name].cards[ledger.MISSING]:
+            for card in lying:
+                cards.move_card(card, FLOOR, self._own(name))
+            return taken(self.tell(act.GatherCards, deck=name, place=ledger.MISSING, cards=len(lying)))
+        return taken(self.tell(act.DeclareMissing, deck=name))
+
+    def _spots(self, place: str) -> list[Spot]:
+        """Where the cards really are that the table has at a place; a device is emptied as a whole."""
+        device = ledger.DEVICE_OF.get(place, "")
+        if device:
+            exit_ = self.house.wired[device].device.mechanics.exit
+            inside = [Place.INFEED, Place.SHELVES, Place.OUTPUT] if device == "shuffler" else [Place.SHOE, Place.HELD]
+            return [*(spot for p in inside for spot in self.house.cards.spots(p)), exit_]
+        if place in (ledger.RACK, ledger.STUB, ledger.ASIDE):
+            return [RACK]
+        if place in (ledger.MANUAL_SHOE, ledger.HAND):
+            return [self._source()]
+        return [hand(place)]
+
+    def _missing_deck(self) -> bool:
+        state = self.house.state
+        if state.table not in (TableState.WAITING, TableState.SUSPENDED, TableState.OPENING):
+            return False
+        backs = {deck.back for deck in state.decks.values()}
+        missing = [back for back in self.house.setup.backs if back not in backs]
+        return len(state.decks) < decks_wanted(state) and bool(missing) and taken(self.bring(missing[0]))
+
+
+def hand(target: str) -> Spot:
+    """Where a hand lies: `seat3`, or the dealer's."""
+    return Spot(Place.HAND, int(target[4:]) if target.startswith("seat") else DEALERS_SEAT)

@@ -1,0 +1,267 @@
+"""Scenarios: a set-up, steps of people, faults and time, and what must be seen, in TOML (docs/scenarios.md).
+
+A scenario runs in virtual time through the real core, journal, sessions, links and frames, against physical cards.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from controller.core.actions import Action, AnyAction, Role
+from controller.core.setup import Setup
+from controller.core.state import Event
+from simulators.cards import Place, Spot
+from simulators.faults import FaultName
+from simulators.house import House
+from simulators.people import WHO, People
+
+_ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
+
+
+class ScenarioError(Exception):
+    """A file that is no scenario; the text says where it is wrong."""
+
+
+class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """One step: exactly one of the first eight words says what happens, the others belong to it."""
+
+    routine: str = ""  # open, round, work: what good people do, until bets can be made
+    do: str = ""  # an action of a person
+    take: str = ""  # a hand takes what lies at the exit of this device
+    load: str = ""  # a hand puts a deck into this device
+    fault: FaultName | None = None
+    mend: FaultName | None = None
+    wait_s: float | None = None
+    until: str = ""  # time passes until an event of this kind is seen
+    host_dies: bool = False  # the computer under the table restarts
+
+    device: str = ""
+    deck: str = ""
+    back: str = ""
+    seat: int = 0
+    seats: tuple[int, ...] | None = None
+    after_cards: int = 0
+    for_s: float | None = None
+    within_s: float = 600.0
+    role: Role | None = None
+    who: str = ""
+    stuck: bool = False  # the routine must come to a point where good people cannot go on
+    refused: str | bool = False  # the action must be refused: true, or the clause that says no
+    fields: dict[str, Any] = {}  # further fields of the action
+
+
+class Seen(msgspec.Struct, forbid_unknown_fields=True):
+    """An event that must be seen; `times` 0 is one that must not."""
+
+    event: str
+    clause: str = ""
+    times: int | None = None  # None: at least once
+    data: dict[str, Any] = {}
+
+
+class End(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What must hold at the end."""
+
+    table: str = ""
+    warnings: tuple[str, ...] | None = None
+
+
+class Scenario(msgspec.Struct, forbid_unknown_fields=True):
+    """A story."""
+
+    title: str
+    step: list[Step]
+    clauses: tuple[str, ...] = ()
+    table: Setup = Setup()
+    seed: int = 1
+    see: list[Seen] = []
+    end: End = End()
+
+
+def read_scenario(text: str) -> Scenario:
+    """Read and check a scenario."""
+    try:
+        scenario = msgspec.toml.decode(text, type=Scenario)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ScenarioError(str(error)) from None
+    for number, step in enumerate(scenario.step, 1):
+        _check(number, step)
+    return scenario
+
+
+def _check(number: int, step: Step) -> None:
+    verbs = [name for name in _VERBS if getattr(step, name) not in ("", None, False)]
+    if len(verbs) != 1:
+        found = " and ".join(verbs) or "none"
+        raise ScenarioError(f"step {number}: needs exactly one of {', '.join(_VERBS)}; it has {found}")
+    if step.do and step.do not in _ACTIONS:
+        raise ScenarioError(f"step {number}: no action {step.do!r}; there are {', '.join(sorted(_ACTIONS))}")
+    if step.routine and step.routine not in ("open", "round", "work"):
+        raise ScenarioError(f"step {number}: no routine {step.routine!r}; there are open, round and work")
+
+
+class Played(msgspec.Struct):
+    """How a scenario went. `problems` is empty where all of it was seen."""
+
+    title: str
+    problems: list[str]
+    events: list[Event]
+    virtual_s: float
+
+
+def play(scenario: Scenario, on_step: Callable[[int, Step], None] = lambda number, step: None) -> Played:
+    """Run a scenario to its end, or to the first step that cannot be done."""
+    with tempfile.TemporaryDirectory() as folder:
+        house = House(Path(folder) / "journal.db", scenario.table, seed=scenario.seed)
+        try:
+            problems = _run(scenario, house, on_step)
+            house.cards.check()
+            house.journal.verify()
+            return Played(scenario.title, problems, list(house.events), round(house.now, 3))
+        finally:
+            house.close()
+
+
+def _run(scenario: Scenario, house: House, on_step: Callable[[int, Step], None]) -> list[str]:
+    people = People(house)
+    for number, step in enumerate(scenario.step, 1):
+        on_step(number, step)
+        problem = _VERBS[next(name for name in _VERBS if getattr(step, name) not in ("", None, False))](people, step)
+        if problem:
+            return [f"step {number}: {problem}; the table says: {house.live.table.next_step(house.now).text}"]
+    return [*_unseen(scenario.see, house.events), *_at_the_end(scenario.end, house)]
+
+
+# --- the steps ------------------------------------------------------------------------------------------------------
+
+
+def _routine(people: People, step: Step) -> str:
+    if step.routine == "open":
+        done = people.open()
+    elif step.routine == "round":
+        done = people.play(step.seats or (1, 3, 6))
+    else:
+        done = people.work(limit_s=step.within_s)
+    if step.stuck:
+        return "" if not done else f"people could finish `{step.routine}`, and should have been stuck"
+    return "" if done else f"people could not finish `{step.routine}`"
+
+
+def _do(people: People, step: Step) -> str:
+    kind = _ACTIONS[step.do]
+    role = step.role or kind.roles[0]
+    given = {name: getattr(step, name) for name in ("deck", "back", "device", "seats") if getattr(step, name)}
+    known = {field.name for field in msgspec.structs.fields(kind)}
+    fields = {name: value for name, value in given.items() if name in known} | step.fields
+    try:
+        data = {"who": step.who or WHO[role], "role": role, "action": step.do, **fields}
+        action = msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        return f"{step.do} cannot be done like this: {error}"
+    people.pause()
+    made = people.house.report(action)  # type: ignore[arg-type]
+    people.house.look()
+    refusals = [event for event in made if event.kind in ("action.refused", "cut.refused")]
+    if step.refused and not refusals:
+        return f"{step.do} was taken, and should have been refused"
+    if refusals and not step.refused:
+        return f"{step.do} was refused: {refusals[0].data['reason']}"
+    if isinstance(step.refused, str) and step.refused not in refusals[0].clause:
+        return f"{step.do} was refused by {refusals[0].clause}, and should have been by {step.refused}"
+    return ""
+
+
+def _take(people: People, step: Step) -> str:
+    people.pause()
+    spot = Spot(Place.HAND, step.seat) if step.seat else Spot(Place.RACK)
+    taken = people.house.wired[step.take].device.take(spot, people.house.now)
+    people.pause()
+    return "" if taken else f"nothing lay at the exit of the {step.take}"
+
+
+def _load(people: People, step: Step) -> str:
+    people.pause()
+    source = Spot(Place.TABLE, people.house.decks.index(step.deck))
+    people.house.wired[step.load].device.load(source, people.house.now)
+    people.pause()
+    return ""
+
+
+def _fault(people: People, step: Step) -> str:
+    assert step.fault
+    device = people.house.wired[step.device].device
+    device.inject(step.fault, people.house.now, after_cards=step.after_cards, for_s=step.for_s)
+    people.house.look()
+    return ""
+
+
+def _mend(people: People, step: Step) -> str:
+    assert step.mend
+    people.house.wired[step.device].device.mend(step.mend, people.house.now)
+    people.house.look()
+    return ""
+
+
+def _wait(people: People, step: Step) -> str:
+    people.house.run(lambda: False, step.wait_s or 0.0)
+    return ""
+
+
+def _until(people: People, step: Step) -> str:
+    start = len(people.house.events)
+    house = people.house
+    seen = house.run(lambda: any(event.kind == step.until for event in house.events[start:]), step.within_s)
+    return "" if seen else f"no {step.until} within {step.within_s:g} s"
+
+
+def _host_dies(people: People, step: Step) -> str:
+    people.house.restart_host()
+    return ""
+
+
+_VERBS: dict[str, Callable[[People, Step], str]] = {
+    "routine": _routine,
+    "do": _do,
+    "take": _take,
+    "load": _load,
+    "fault": _fault,
+    "mend": _mend,
+    "wait_s": _wait,
+    "until": _until,
+    "host_dies": _host_dies,
+}
+
+
+# --- what must be seen ----------------------------------------------------------------------------------------------
+
+
+def _unseen(wanted: list[Seen], events: list[Event]) -> list[str]:
+    problems = []
+    for one in wanted:
+        found = [
+            event
+            for event in events
+            if event.kind == one.event
+            and (not one.clause or one.clause in event.clause)
+            and all(event.data.get(name) == value for name, value in one.data.items())
+        ]
+        if (one.times is None and not found) or (one.times is not None and len(found) != one.times):
+            number = "at least once" if one.times is None else f"{one.times} times"
+            by = f" by {one.clause}" if one.clause else ""
+            problems.append(f"{one.event}{by} should be seen {number}, and was seen {len(found)} times")
+    return problems
+
+
+def _at_the_end(end: End, house: House) -> list[str]:
+    problems = []
+    if end.table and house.state.table != end.table:
+        problems.append(f"at the end the table should be {end.table}, and is {house.state.table}")
+    if end.warnings is not None and set(end.warnings) != set(house.state.warnings):
+        standing = ", ".join(house.state.warnings) or "none"
+        problems.append(f"at the end the warnings should be {', '.join(end.warnings) or 'none'}, and are {standing}")
+    return problems
