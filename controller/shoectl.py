@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 import structlog
 
-from controller import journal_cli, rules_cli, technician
+from controller import history_cli, journal_cli, rules_cli, technician
 from controller.show import tell
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -76,7 +76,15 @@ def cli() -> None:
     )
 
 
-for verb in (*technician.VERBS, journal_cli.journal, rules_cli.rules_verb, rules_cli.diagram_verb):
+VERBS = (
+    *technician.VERBS,
+    journal_cli.journal,
+    history_cli.round_verb,
+    history_cli.impact_verb,
+    rules_cli.rules_verb,
+    rules_cli.diagram_verb,
+)
+for verb in VERBS:
     cli.add_command(verb)
 
 

@@ -1,0 +1,87 @@
+"""`shoectl round` and `shoectl impact`: a round as it was dealt, and what a wrong count may have touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from controller import show
+from controller.core import state as core
+from controller.core.history import impact, rebuild
+from controller.journal import JournalReader, check
+from controller.journal_proof import journal_option, number_type, told
+from controller.options import json_option
+
+
+def _events(reader: JournalReader) -> Iterator[core.Event]:
+    """The events as the core knows them, each checked against the chain: a dispute is not settled by a forgery."""
+    for event in check(reader.events()):
+        yield core.Event(event.seq, event.kind, event.clause, event.data)
+
+
+@click.command("round")
+@click.argument("number", type=number_type)
+@journal_option
+@json_option
+@told
+def round_verb(number: int, path: Path, as_json: bool) -> int:
+    """Rebuild a round: who got which stack, and in which order the hands were collected.
+
+    \b
+    Example:
+      shoectl round 17
+    """
+    with JournalReader(path) as reader:
+        found = rebuild(_events(reader), number)
+    if not found:
+        raise click.ClickException(f"{path}: there was no round {number}")
+    if as_json:
+        show.say_json(found)
+        return 0
+    how = {"round.completed": "completed", "round.voided": "void", "": "not ended yet"}[found["ended"]]
+    show.say(f"round {number}: deck {found['deck']}, {found['method'].replace('_', ' ')}, {how}")
+    for target, hand in found["hands"].items():
+        kinds = f": kinds {', '.join(map(str, hand['kinds']))}" if hand["kinds"] else ""
+        show.say(f"  {target:<8} {hand['cards']} cards{kinds}")
+    show.say(f"  collected: {', '.join(found['collected']) or 'nothing yet'}")
+    if found["face_up"]:
+        show.say(f"  found face up: {found['face_up']}")
+    return 0
+
+
+@click.command("impact")
+@click.argument("deck")
+@journal_option
+@json_option
+@told
+def impact_verb(deck: str, path: Path, as_json: bool) -> int:
+    """Tell which rounds and stacks were dealt from DECK since it was last counted right.
+
+    \b
+    Example:
+      shoectl impact red-1
+    """
+    with JournalReader(path) as reader:
+        decks: set[str] = set()
+
+        def seen() -> Iterator[core.Event]:
+            for event in _events(reader):
+                if event.kind == "deck.received":
+                    decks.add(event.data["deck"])
+                yield event
+
+        rounds = impact(seen(), deck)
+    if deck not in decks:
+        known = ", ".join(sorted(decks)) or "none"
+        raise click.ClickException(f"{path}: no deck {deck} ever came to the table; there were: {known}")
+    if as_json:
+        show.say_json(rounds)
+        return 0
+    stacks = sum(len(one["stacks"]) for one in rounds)
+    show.say(f"deck {deck}: {len(rounds)} rounds with {stacks} stacks since its last good count")
+    for one in rounds:
+        hands = ", ".join(f"{stack['target']} {stack['cards']}" for stack in one["stacks"])
+        show.say(f"  round {one['round']}: {hands}")
+    return 0
