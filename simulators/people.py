@@ -5,6 +5,7 @@ They move the physical cards and then tell the table, as in life. Whatever the t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from controller.core import actions as act
@@ -14,12 +15,13 @@ from controller.core.dealing import next_stack, stub_may_leave
 from controller.core.decision import Decision
 from controller.core.game import Method
 from controller.core.gathering import GATHERED_STATES, emptied_by_device, next_place
-from controller.core.guards import counts, decks_wanted, in_service, inside, stub_count_due
+from controller.core.guards import counts, decks_wanted, in_service, inside, over_age, stub_count_due
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.shuffling import cannot_insert
 from controller.core.state import Event
 from firmware_bridge.messages import Mode
-from simulators.cards import Place, Spot
+from simulators.cards import DECK_SIZE, Place, Spot
+from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName
 from simulators.house import House
 
@@ -48,6 +50,7 @@ class People:
 
     def __init__(self, house: House) -> None:
         self.house = house
+        self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -85,6 +88,8 @@ class People:
         """Do what has to be done until the table is where it should be; False if it does not come there in time."""
         end = self.house.now + limit_s
         while self.house.state.table is not stop or self.house.state.round is not None:
+            if self.enough and self.enough():
+                return True
             if self.house.now > end:
                 return False
             if not self.chore():
@@ -128,7 +133,15 @@ class People:
             wired.device.mend(FaultName.JAM, self.house.now)
             return taken(self.tell(act.FreeJam, device=name))
         if device.hindered and device.online:
+            for deck, found in self.house.state.decks.items():
+                if found.state is DeckState.INFEED and not self.house.cards.count(Spot(Place.INFEED)):
+                    self._collect(deck, self._own(deck))  # the table was told, and it was not done
+                    wired.device.load(self._own(deck), self.house.now)
             return taken(self.tell(act.TryAgain, device=name))
+        if device.state is DeviceState.FAILED and device.online:
+            wired.device.inject(FaultName.REBOOT, self.house.now)  # switched off and on again
+            self.pause()
+            return True
         return False
 
     def _take(self, name: str) -> bool:
@@ -162,9 +175,8 @@ class People:
         assert round_ is not None
         if round_.method is not Method.AUTOMATED_SHOE and state.table is TableState.DEALING and next_stack(round_):
             return self._lay()
-        if round_.method is not Method.AUTOMATED_SHOE and stub_may_leave(state, round_):
-            self.house.cards.move_all(self._source(), RACK)
-            return taken(self.tell(act.RemoveStub))
+        if stub_may_leave(state, round_) and self._remove_stub(round_.method):
+            return True
         if round_.stub_out and stub_count_due(state):
             dealt = sum(self.house.cards.count(spot) for spot in self.house.cards.spots(Place.HAND))
             return taken(self.tell(act.CountStub, cards=self._physical(round_.deck) - dealt))
@@ -181,6 +193,18 @@ class People:
                     self.house.cards.move_all(spot, RACK)
             return taken(made)
         return False
+
+    def _remove_stub(self, method: Method) -> bool:
+        """The dealer takes the stub out, also of an automated shoe that cannot bring it."""
+        state, cards = self.house.state, self.house.cards
+        if method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
+            return False
+        made = self.tell(act.RemoveStub)
+        if taken(made):
+            spots = self._spots(ledger.SHOE) if method is Method.AUTOMATED_SHOE else [self._source()]
+            for spot in spots:
+                cards.move_all(spot, RACK)
+        return taken(made)
 
     def _lay(self) -> bool:
         """The dealer lays the cards from the manual shoe or the hand."""
@@ -205,6 +229,8 @@ class People:
 
     def _deck_chore(self, name: str) -> bool:
         state, deck = self.house.state, self.house.state.decks[name]
+        if over_age(state, name, round(self.house.now * 1000)) and self._take_away(name):
+            return True
         if deck.state in _OPENING and state.table in (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED):
             return taken(self.tell(_OPENING[deck.state], deck=name))
         if deck.state in GATHERED_STATES or state.table is TableState.VOIDING:
@@ -223,6 +249,15 @@ class People:
             return self._load(name)
         return False
 
+    def _take_away(self, name: str) -> bool:
+        """A deck has been played long enough: it comes out of where it is, and leaves the table."""
+        state, deck = self.house.state, self.house.state.decks[name]
+        if state.table not in (TableState.WAITING, TableState.SUSPENDED):
+            return False
+        if deck.state in (DeckState.INFEED, DeckState.SHUFFLED, DeckState.LOADED):
+            return taken(self.tell(act.UnloadDeck, deck=name))
+        return set(deck.cards) <= {ledger.TABLE, ledger.RACK} and taken(self.tell(act.RemoveDeck, deck=name))
+
     def _insert(self, name: str) -> bool:
         shuffler, cards = self.house.wired["shuffler"].device, self.house.cards
         state = self.house.state
@@ -230,10 +265,11 @@ class People:
             return False
         if cannot_insert(Decision(state, round(self.house.now * 1000)), name):
             return False
-        self._collect(name, self._own(name))
-        if not cards.count(self._own(name)):
-            return False
-        shuffler.load(self._own(name), self.house.now)
+        if not any(card.deck == name for card in cards.pile(Spot(Place.INFEED))):  # else it was put in before
+            self._collect(name, self._own(name))
+            if not cards.count(self._own(name)):
+                return False
+            shuffler.load(self._own(name), self.house.now)
         self.pause()
         if self.house.state.decks[name].state in (DeckState.STACKED, DeckState.RACKED, DeckState.MIXED):
             return taken(self.tell(act.InsertDeck, deck=name))
@@ -266,6 +302,8 @@ class People:
     def _gather(self, name: str) -> bool:
         """Fetch the cards of a deck from the next place where the table wants them fetched."""
         state, cards = self.house.state, self.house.cards
+        if state.round and state.round.deck == name and state.round.wagers_open:
+            return False  # the wagers go back first
         place = next_place(state, name)
         if not place:
             gone = state.decks[name].state is DeckState.LOCKED_OUT
@@ -283,12 +321,19 @@ class People:
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
 
     def _missing(self, name: str) -> bool:
-        cards = self.house.cards
-        lying = [card for card in cards.pile(FLOOR) if card.deck == name and card.index < 53]
-        if 0 < len(lying) == self.house.state.decks[name].cards[ledger.MISSING]:
-            for card in lying:
-                cards.move_card(card, FLOOR, self._own(name))
-            return taken(self.tell(act.GatherCards, deck=name, place=ledger.MISSING, cards=len(lying)))
+        """Look into the devices, on the floor and among what came out of a jam, and count the pile."""
+        cards, own, believed = self.house.cards, self._own(name), self.house.state.decks[name].cards
+        for device in self.house.wired:
+            spots = self._spots(ledger.IN_DEVICE[device][0])
+            if any(card.deck == name for spot in spots for card in cards.pile(spot)):
+                return taken(self.tell(act.EmptyDevice, device=device))
+        for spot in (FLOOR, ON_THE_TABLE):
+            for card in cards.pile(spot):
+                if card.deck == name and card.index < DECK_SIZE:
+                    cards.move_card(card, spot, own)
+        found = cards.count(own) - believed.get(ledger.TABLE, 0)
+        if found > 0 and believed[ledger.MISSING] > 0:
+            return taken(self.tell(act.GatherCards, deck=name, place=ledger.MISSING, cards=found))
         return taken(self.tell(act.DeclareMissing, deck=name))
 
     def _spots(self, place: str) -> list[Spot]:

@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-from controller.core.actions import Action, AnyAction, Role
+from controller.core.actions import Action, AnyAction, Configure, Role
+from controller.core.machines import TableState
 from controller.core.setup import Setup
 from controller.core.state import Event
 from simulators.cards import Place, Spot
 from simulators.faults import FaultName
 from simulators.house import House
-from simulators.people import WHO, People
+from simulators.people import SOURCE, WHO, People
 
 _ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
 
@@ -28,7 +29,7 @@ class ScenarioError(Exception):
 
 
 class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """One step: exactly one of the first eight words says what happens, the others belong to it."""
+    """One step: exactly one of the first nine words says what happens, the others belong to it."""
 
     routine: str = ""  # open, round, work: what good people do, until bets can be made
     do: str = ""  # an action of a person
@@ -48,6 +49,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     after_cards: int = 0
     for_s: float | None = None
     within_s: float = 600.0
+    to: str = ""  # the routine ends as soon as an event of this kind is seen
     role: Role | None = None
     who: str = ""
     stuck: bool = False  # the routine must come to a point where good people cannot go on
@@ -78,6 +80,7 @@ class Scenario(msgspec.Struct, forbid_unknown_fields=True):
     step: list[Step]
     clauses: tuple[str, ...] = ()
     table: Setup = Setup()
+    no_shuffler: bool = False  # TOML has no word for nothing
     seed: int = 1
     see: list[Seen] = []
     end: End = End()
@@ -91,6 +94,8 @@ def read_scenario(text: str) -> Scenario:
         raise ScenarioError(str(error)) from None
     for number, step in enumerate(scenario.step, 1):
         _check(number, step)
+    if scenario.no_shuffler:
+        scenario.table = msgspec.structs.replace(scenario.table, shuffler=None)
     return scenario
 
 
@@ -134,19 +139,28 @@ def _run(scenario: Scenario, house: House, on_step: Callable[[int, Step], None])
         problem = _VERBS[next(name for name in _VERBS if getattr(step, name) not in ("", None, False))](people, step)
         if problem:
             return [f"step {number}: {problem}; the table says: {house.live.table.next_step(house.now).text}"]
-    return [*_unseen(scenario.see, house.events), *_at_the_end(scenario.end, house)]
+    return [*_unseen(scenario.see, house.events), *_at_the_end(scenario.end, house), *_untrue(house)]
 
 
 # --- the steps ------------------------------------------------------------------------------------------------------
 
 
 def _routine(people: People, step: Step) -> str:
+    house, start = people.house, len(people.house.events)
+
+    def seen() -> bool:
+        return any(event.kind == step.to for event in house.events[start:])
+
+    people.enough = seen if step.to else None
     if step.routine == "open":
         done = people.open()
     elif step.routine == "round":
         done = people.play(step.seats or (1, 3, 6))
     else:
         done = people.work(limit_s=step.within_s)
+    people.enough = None
+    if step.to and not seen():
+        return f"no {step.to} was seen in `{step.routine}`"
     if step.stuck:
         return "" if not done else f"people could finish `{step.routine}`, and should have been stuck"
     return "" if done else f"people could not finish `{step.routine}`"
@@ -158,6 +172,8 @@ def _do(people: People, step: Step) -> str:
     given = {name: getattr(step, name) for name in ("deck", "back", "device", "seats") if getattr(step, name)}
     known = {field.name for field in msgspec.structs.fields(kind)}
     fields = {name: value for name, value in given.items() if name in known} | step.fields
+    if kind is Configure:
+        fields.setdefault("setup", msgspec.to_builtins(people.house.setup, str_keys=True))
     try:
         data = {"who": step.who or WHO[role], "role": role, "action": step.do, **fields}
         action = msgspec.convert(data, kind)
@@ -265,3 +281,27 @@ def _at_the_end(end: End, house: House) -> list[str]:
         standing = ", ".join(house.state.warnings) or "none"
         problems.append(f"at the end the warnings should be {', '.join(end.warnings) or 'none'}, and are {standing}")
     return problems
+
+
+def _untrue(house: House) -> list[str]:
+    """Between rounds, what the table believes of each deck must be what is true."""
+    if house.state.table is not TableState.BETTING:
+        return []
+    problems = []
+    for name, deck in house.state.decks.items():
+        for what, (places, spots) in _TOGETHER.items():
+            lying = [*spots, *(spot for place in places for spot in house.cards.spots(Place[place.upper()]))]
+            true = sum(card.deck == name for spot in lying for card in house.cards.pile(spot))
+            believed = sum(deck.cards.get(place, 0) for place in (*places, *_ALSO.get(what, ())))
+            if true != believed:
+                problems.append(f"{true} cards of deck {name} are in the {what}, and the table believes {believed}")
+    return problems
+
+
+# A shuffle is on its way through its places. A shuffler that feeds puts the deck into whatever shoe stands there.
+_TOGETHER: dict[str, tuple[tuple[str, ...], tuple[Spot, ...]]] = {
+    "shuffler": (("infeed", "shelves", "output"), ()),
+    "shoe": (("shoe", "held"), tuple(SOURCE.values())),
+    "rack": (("rack",), ()),
+}
+_ALSO = {"shoe": ("manual_shoe", "hand")}

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent
 SIMULATION_STARTS_IN = "controller/simulate.py"  # the one place where the controller may load the simulators
 
 PURE = [
+    *[f"controller/core/{path.name}" for path in sorted((ROOT / "controller" / "core").glob("*.py"))],
     *[f"firmware_bridge/{name}.py" for name in ("frame", "packet", "health", "link", "messages", "session")],
     *[
         f"simulators/{name}.py"

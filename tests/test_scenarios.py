@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simulators.scenario import ScenarioError, play, read_scenario
+from controller.core.clauses import CLAUSES
+from simulators.faults import FaultName
+from simulators.scenario import Scenario, ScenarioError, play, read_scenario
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.toml"))
 
@@ -15,6 +17,31 @@ SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.toml"))
 def test_a_shipped_scenario_ends_as_it_says(file: Path) -> None:
     played = play(read_scenario(file.read_text()))
     assert played.problems == []
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[str, Scenario]:
+    return {file.stem: read_scenario(file.read_text()) for file in SCENARIOS}
+
+
+def test_every_clause_is_shown_by_a_scenario(shipped: dict[str, Scenario]) -> None:
+    shown = {clause for scenario in shipped.values() for clause in scenario.clauses}
+    assert [clause for clause in CLAUSES if clause not in shown] == []
+
+
+def test_scenarios_name_no_clause_that_is_none(shipped: dict[str, Scenario]) -> None:
+    named = [(name, clause) for name, scenario in shipped.items() for clause in scenario.clauses]
+    assert [(name, clause) for name, clause in named if clause not in CLAUSES] == []
+    assert [name for name, scenario in shipped.items() if not scenario.clauses] == []
+
+
+def test_every_fault_happens_in_a_scenario(shipped: dict[str, Scenario]) -> None:
+    happened = {step.fault for scenario in shipped.values() for step in scenario.step}
+    assert [fault for fault in FaultName if fault not in happened] == []
+
+
+def test_no_two_scenarios_have_the_same_title(shipped: dict[str, Scenario]) -> None:
+    assert len({scenario.title for scenario in shipped.values()}) == len(shipped)
 
 
 def test_a_scenario_plays_the_same_twice() -> None:
@@ -60,3 +87,9 @@ def test_a_refusal_that_does_not_come_is_a_problem() -> None:
     """
     (problem,) = play(read_scenario(text)).problems
     assert problem.startswith("step 2: close_bets was taken, and should have been refused")
+
+
+def test_the_examples_of_the_manual_play() -> None:
+    manual = (Path(__file__).parent.parent / "docs" / "scenarios.md").read_text()
+    examples = [part.split("```")[0] for part in manual.split("```toml\n")[1:]]
+    assert [play(read_scenario(example)).problems for example in examples] == [[], []]

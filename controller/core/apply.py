@@ -394,7 +394,8 @@ def _presented(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     if device.doing:
         device.doing.presented = data["cards"]
-        device.at_exit = msgspec.structs.replace(device.doing)  # a copy: the two live on apart
+        if data["cards"]:  # no cards, nothing to wait for
+            device.at_exit = msgspec.structs.replace(device.doing)  # a copy: the two live on apart
 
 
 @_changes("exit.emptied")

@@ -24,7 +24,7 @@ from controller.core.actions import (
 from controller.core.clauses import enforces
 from controller.core.decision import Decision, Refusal, takes
 from controller.core.game import PLAYERS, Method
-from controller.core.gathering import tell_difference
+from controller.core.gathering import emptied_by_device, tell_difference
 from controller.core.guards import SOURCE, STUB_CLAUSE, cannot_start, rack_taken, stub_count_due
 from controller.core.irregular import void
 from controller.core.machines import TableState
@@ -339,7 +339,7 @@ def remove_stub(d: Decision, act: RemoveStub) -> Refusal | None:
     state = d.state
     if not stub_may_leave(state, d.round):
         return Refusal("cards are still to be dealt, or the stub is out", "all hands have their cards", ("10.B(5)",))
-    if d.round.method is Method.AUTOMATED_SHOE and state.devices["shoe"].online:
+    if d.round.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
         return Refusal("the shoe brings the stub out by itself", "the shoe cannot be used", ("10.B(5)",))
     refusal = rack_taken(state, d.round.deck)
     if refusal is None:

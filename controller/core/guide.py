@@ -215,7 +215,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
 def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
-        if round_.method is Method.AUTOMATED_SHOE and state.devices["shoe"].online:
+        if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
             return Step("Take the stub from the shoe.", "All hands have their cards.", ("10.B(5)",))
         return Step("Take the stub out.", "All hands have their cards.", ("10.B(5)",))
     if round_.stub_out and stub_count_due(state):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import codec, journal, round_trip, window
+from tests.bench import codec, journal, round_trip, rounds, window
 from tests.bench.measure import Row, machine
 
 RESULT = Path("build/bench.json")
@@ -31,7 +31,13 @@ def main() -> int:
     """Measure everything."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     rows: list[Row] = []
-    for name, part in (("round trip", round_trip), ("codec", codec), ("window", window), ("journal", journal)):
+    for name, part in (
+        ("round trip", round_trip),
+        ("codec", codec),
+        ("window", window),
+        ("journal", journal),
+        ("rounds", rounds),
+    ):
         print(f"measuring: {name} ...", file=sys.stderr)
         rows += part.rows()
     print(f"{machine()}\n\n{table(rows)}")

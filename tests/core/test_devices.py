@@ -552,3 +552,17 @@ def test_an_answer_that_nobody_knows_is_never_guessed() -> None:
     house.handle(CommandAnswered("shoe", given.id, wire.Refused(given.id, Reason.OTHER_BOOT)))
     assert house.find("command.answered")[-1].data["answer"] == "unknown"
     assert house.find("round.voided")[-1].clause == ("13.G",)
+
+
+@clause("10.B(5)", "13.G")
+def test_a_stub_is_taken_by_hand_from_a_shoe_that_failed_and_is_still_there() -> None:
+    """The shoe stops without a word while it brings the stub out: nobody may be left without a next step."""
+    house = House().open()
+    house.faults["shoe", "Eject"] = "stall"
+    house.deal()
+    house.refused(act.RemoveStub)  # it is still at work
+    house.tick(120)
+    assert (house.device("shoe"), house.devices["shoe"].online) == (DeviceState.FAILED, True)
+    house.move_all("shoe", "rack")
+    house.ask(act.RemoveStub)
+    assert house.state.round is None or house.state.round.stub_out
