@@ -192,17 +192,17 @@ class House:
             return math.inf
         return max(self.now, min([self.live.deadline, *(wired.next_at for wired in self.wired.values())]))
 
-    def step(self) -> None:
-        """Go to the next moment and let happen what happens there."""
+    def step(self, at: float | None = None) -> None:
+        """Go to the next moment, which the caller may have asked for already, and let happen what happens there."""
         try:
-            self.now = self.next_at
+            self.now = self.next_at if at is None else at
             for wired in self.wired.values():
                 if wired.line.next_at <= self.now:
                     wired.line.step()
             self._look()
             if self.live.deadline <= self.now:
                 self._take(Tick())
-            self._look()
+                self._look()
         except HostDied:
             self.restart_host()
 
@@ -228,10 +228,11 @@ class House:
         end = self.now + limit_s
         self.look()
         while not until():
-            if self.next_at > end:
+            at = self.next_at
+            if at > end:
                 self.now = end
                 return False
-            self.step()
+            self.step(at)
         return True
 
     # --- between the table and its devices --------------------------------------------------------------------------
