@@ -12,6 +12,7 @@ import math
 import os
 import socket
 import tty
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -154,7 +155,7 @@ class Driver:
         self.poke()
 
 
-class Endpoint:
+class Endpoint(ABC):
     """A device on a pipe. `address` is what to give to open_port()."""
 
     def __init__(self, device: PureDevice, speed: float = 1.0, clock: Clock | None = None) -> None:
@@ -171,9 +172,9 @@ class Endpoint:
         return self._driver
 
     @property
+    @abstractmethod
     def address(self) -> str:
         """What to give to open_port()."""
-        raise NotImplementedError
 
     async def start(self) -> None:
         """Begin; the cable goes in if the device has it in."""
@@ -196,14 +197,17 @@ class Endpoint:
         if self._driver is not None:
             self._driver.poke()
 
+    @abstractmethod
     def plug_in(self) -> None:
-        raise NotImplementedError
+        """The cable goes in."""
 
+    @abstractmethod
     def pull_out(self) -> None:
-        raise NotImplementedError
+        """The cable comes out, so that the host really sees it."""
 
+    @abstractmethod
     def send(self, data: bytes) -> None:
-        raise NotImplementedError
+        """Bytes for the host."""
 
 
 class _FdPipe:
