@@ -14,14 +14,17 @@ import msgspec
 
 from controller.core.actions import Action, AnyAction, Configure, Role
 from controller.core.machines import TableState
-from controller.core.setup import Setup
+from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.state import Event
 from simulators.cards import Place, Spot
 from simulators.faults import FaultName
-from simulators.house import House
+from simulators.house import House, deck_names
 from simulators.people import SOURCE, WHO, People
 
 _ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
+
+
+DECK_SETS = 4  # decks of each colour in the cupboard
 
 
 class ScenarioError(Exception):
@@ -92,11 +95,36 @@ def read_scenario(text: str) -> Scenario:
         scenario = msgspec.toml.decode(text, type=Scenario)
     except (msgspec.DecodeError, ValueError) as error:
         raise ScenarioError(str(error)) from None
-    for number, step in enumerate(scenario.step, 1):
-        _check(number, step)
     if scenario.no_shuffler:
         scenario.table = msgspec.structs.replace(scenario.table, shuffler=None)
+    for number, step in enumerate(scenario.step, 1):
+        _check(number, step)
+        _check_names(number, step, scenario.table)
     return scenario
+
+
+def _check_names(number: int, step: Step, setup: Setup) -> None:
+    """That what a step speaks of is at this table."""
+    fault = setup_fault(setup)
+    if step.routine and fault:
+        raise ScenarioError(f"table: good people cannot open it ({', '.join(fault.clause)}): {fault.reason}")
+    devices, decks = devices_of(setup), deck_names(setup, DECK_SETS)
+    by_hand = [name for name in (step.take, step.load) if name]
+    for name in [*by_hand, *([step.device] if step.fault or step.mend else [])]:
+        if name not in devices:
+            known = ", ".join(devices) or "none"
+            raise ScenarioError(f"step {number}: no device {name!r} is driven at this table; there are: {known}")
+    if step.load and step.deck not in decks:
+        raise ScenarioError(f"step {number}: no deck {step.deck!r}; in the cupboard are {', '.join(decks)}")
+    if step.wait_s is not None and step.wait_s < 0:
+        raise ScenarioError(f"step {number}: wait_s is less than nothing: {step.wait_s:g}")
+    if step.do == "configure" and "setup" in step.fields and not step.refused:
+        try:
+            same = msgspec.convert(step.fields["setup"], Setup) == setup
+        except msgspec.ValidationError as error:
+            raise ScenarioError(f"step {number}: {error}") from None
+        if not same:
+            raise ScenarioError(f"step {number}: another set-up than that of the scenario; write it under `table`")
 
 
 def _check(number: int, step: Step) -> None:
@@ -122,7 +150,7 @@ class Played(msgspec.Struct):
 def play(scenario: Scenario, on_step: Callable[[int, Step], None] = lambda number, step: None) -> Played:
     """Run a scenario to its end, or to the first step that cannot be done."""
     with tempfile.TemporaryDirectory() as folder:
-        house = House(Path(folder) / "journal.db", scenario.table, seed=scenario.seed)
+        house = House(Path(folder) / "journal.db", scenario.table, seed=scenario.seed, sets=DECK_SETS)
         try:
             problems = _run(scenario, house, on_step)
             house.cards.check()
