@@ -390,6 +390,14 @@ class ClearWarning(Action):
     warning: str
 
 
+class UnlockPerson(Action):
+    """Somebody who was locked out after wrong PINs may try again."""
+
+    roles = _FLOOR
+    kind = "access.unlocked"
+    person: str
+
+
 AnyAction = (
     Configure | OpenTable | CloseTable | IdleTable | PlayerArrived
     | ReceiveDeck | InspectDeck | VerifyDeck | SpreadDeck | WashDeck | StackDeck | RemoveDeck | RejectDeck
@@ -399,6 +407,7 @@ AnyAction = (
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber
     | ReturnWagers | GatherCards | DeclareMissing
     | FreeJam | TestDevice | EmptyDevice | TryAgain | TakeOutOfService | PutInService | ChangeMethod | ClearWarning
+    | UnlockPerson
 )  # fmt: skip
 
 

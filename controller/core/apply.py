@@ -14,7 +14,7 @@ from controller.core import ledger
 from controller.core.game import Method
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE
 from controller.core.setup import Setup, devices_of
-from controller.core.state import Deck, Device, Event, Given, Round, Stack, State, Warned
+from controller.core.state import Deck, Device, Event, Given, Host, Round, Stack, State, Warned, WrongPins
 
 Change = Callable[[State, dict[str, Any]], None]
 _CHANGES: dict[str, Change] = {}
@@ -113,6 +113,29 @@ def _cause_gone(state: State, data: dict[str, Any]) -> None:
 @_changes("warning.cleared")
 def _cleared(state: State, data: dict[str, Any]) -> None:
     del state.warnings[data["warning"]]
+
+
+# --- the host and its people ----------------------------------------------------------------------------------------
+
+
+@_changes("host.started")
+def _host_started(state: State, data: dict[str, Any]) -> None:
+    state.host = Host(data["boot_id"], data["up_ms"], data["at_ms"])
+
+
+@_changes("access.denied")
+def _denied(state: State, data: dict[str, Any]) -> None:
+    state.wrong_pins[data["who"]] = WrongPins(data["count"], data["until_ms"])
+
+
+@_changes("access.granted")
+def _granted(state: State, data: dict[str, Any]) -> None:
+    state.wrong_pins.pop(data["who"], None)
+
+
+@_changes("access.unlocked")
+def _unlocked(state: State, data: dict[str, Any]) -> None:
+    state.wrong_pins.pop(data["person"], None)
 
 
 # --- decks ----------------------------------------------------------------------------------------------------------

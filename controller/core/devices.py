@@ -13,7 +13,7 @@ from controller.core.gathering import ejected, taken_out
 from controller.core.guards import cannot_load, in_service, inside
 from controller.core.irregular import found_face_up, void
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady
+from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, HostStarted
 from controller.core.service import CLAUSE_OF, IN_A_ROUND, cause_gone, still_wrong, warn
 from controller.core.setup import lacking
 from controller.core.shuffling import (
@@ -91,6 +91,13 @@ def lost(d: Decision, report: DeviceLost) -> None:
         d.emit("device.seen", device=report.device, boot=device.boot, online=False)
     elif d.may("device.lost", device=report.device):
         d.emit("device.lost", device=report.device, detail=report.detail)
+
+
+def host_started(d: Decision, report: HostStarted) -> None:
+    """The daemon has come up: every link it had is gone, and the grace times begin."""
+    d.emit("host.started", boot_id=report.boot_id, up_ms=report.up_ms, away_ms=report.away_ms, software=report.software)
+    for name in d.state.devices:
+        lost(d, DeviceLost(name, "the controller was restarted"))
 
 
 # --- when a device stops --------------------------------------------------------------------------------------------

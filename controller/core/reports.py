@@ -41,8 +41,30 @@ class CommandAnswered(msgspec.Struct, frozen=True):
     answer: Done | Refused | None
 
 
+class HostStarted(msgspec.Struct, frozen=True):
+    """The daemon has come up. `boot_id` and `up_ms` are the computer's life and how long it has lasted.
+
+    `away_ms` is how much later it is than the last event, by the best clock there was.
+    """
+
+    boot_id: str
+    up_ms: int
+    away_ms: int
+    software: str = ""
+
+
+class SignIn(msgspec.Struct, frozen=True):
+    """Somebody gave a name and a PIN. `known`: there is such a person; `right`: it was their PIN."""
+
+    who: str
+    roles: tuple[str, ...]
+    known: bool
+    right: bool
+    via: str = "screen"
+
+
 class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
-Report = AnyAction | DeviceReady | DeviceLost | DeviceEvent | CommandAnswered | Tick
+Report = AnyAction | DeviceReady | DeviceLost | DeviceEvent | CommandAnswered | HostStarted | SignIn | Tick

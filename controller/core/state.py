@@ -101,6 +101,21 @@ class Warned(msgspec.Struct):
     since_ms: int = 0
 
 
+class WrongPins(msgspec.Struct):
+    """Wrong PINs in a row under one name, and the lock-out they led to."""
+
+    count: int
+    until_ms: int = 0
+
+
+class Host(msgspec.Struct):
+    """The life of the computer in which the table's clock was last tied to the computer's own."""
+
+    boot_id: str
+    up_ms: int
+    at_ms: int
+
+
 class State(msgspec.Struct):
     """Everything there is to know about a table."""
 
@@ -119,6 +134,8 @@ class State(msgspec.Struct):
     rounds: int = 0
     rounds_uncounted: int = 0
     warnings: dict[str, Warned] = {}
+    wrong_pins: dict[str, WrongPins] = {}
+    host: Host | None = None
     why: str = ""  # suspended, or withdrawn from betting: because of this
 
     @property

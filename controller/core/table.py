@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core import clock, devices
+from controller.core import access, clock, devices
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
 from controller.core.decision import TAKES, Decision, Refusal, why_not
@@ -10,7 +10,16 @@ from controller.core.follow import follow
 from controller.core.guards import cannot_start
 from controller.core.guide import Step, next_step
 from controller.core.machines import DeckState, TableState
-from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report, Tick
+from controller.core.reports import (
+    CommandAnswered,
+    DeviceEvent,
+    DeviceLost,
+    DeviceReady,
+    HostStarted,
+    Report,
+    SignIn,
+    Tick,
+)
 from controller.core.state import Event, State
 
 
@@ -33,6 +42,10 @@ class Table:
             devices.ready(decision, report)
         elif isinstance(report, DeviceLost):
             devices.lost(decision, report)
+        elif isinstance(report, SignIn):
+            access.sign_in(decision, report)
+        elif isinstance(report, HostStarted):
+            devices.host_started(decision, report)
         else:
             assert isinstance(report, Tick)
         clock.look_at_clock(decision)

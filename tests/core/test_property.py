@@ -38,6 +38,7 @@ COMMANDS = ["Shuffle", "Deliver", "Dispense", "Release", "Eject"]
 DEVICES = st.sampled_from(["shuffler", "shoe"])
 PLACES = ["seat1", "seat2", "dealer", "rack", "stub", "shoe", "shuffler", "missing", "hand"]
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "person": st.sampled_from(["flo", "dana", ""]),
     "back": st.sampled_from(["red", "blue"]),
     "prepared": st.booleans(),
     "good": st.just(True),

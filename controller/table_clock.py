@@ -1,0 +1,55 @@
+"""The table's clock: it only grows, over restarts and whatever is done to the computer's wall clock.
+
+While the computer runs, its time since boot counts, which nobody can set. Over a reboot only the wall clock can tell
+how long the power was off; where it says something impossible, the time away is taken to be longer than any deck may
+be played, so that no deck is played for too long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from controller.core.state import State
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+LONGEST_AWAY_MS = 10 * 365 * 86_400_000  # a wall clock that tells more is wrong
+
+
+def boot_id() -> str:
+    """The life of this computer, as the kernel names it; empty where it does not."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
+
+
+def up_s() -> float:
+    """Seconds since the computer was started, also those in which it slept."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def time_away_ms(state: State, boot: str, up_ms: int, wall_ms: int, last_ts: str) -> int:
+    """How much later it is than the last event. `last_ts` is what the wall clock said then."""
+    if state.host is None or not last_ts:
+        return 0
+    if boot and state.host.boot_id == boot and up_ms >= state.host.up_ms:
+        return max(0, state.host.at_ms + up_ms - state.host.up_ms - state.now_ms)
+    away_ms = wall_ms - round(datetime.fromisoformat(last_ts).timestamp() * 1000)
+    if 0 <= away_ms <= LONGEST_AWAY_MS:
+        return away_ms
+    return max(state.setup.game.life_h.values(), default=24) * 3_600_000
+
+
+class TableClock:
+    """Seconds on the table's clock, from a given reading on."""
+
+    def __init__(self, now_ms: int, up: Callable[[], float] = up_s) -> None:
+        self._up = up
+        self._ahead_s = now_ms / 1000 - up()
+
+    def now(self) -> float:
+        """The table's time."""
+        return self._up() + self._ahead_s

@@ -1,0 +1,110 @@
+"""Sign-ins and lock-outs, and the clock over a restart of the host."""
+
+from __future__ import annotations
+
+from controller.core import actions as act
+from controller.core.access import LOCK_MS, STRANGER, TRIES, locked_until_ms
+from controller.core.actions import Role
+from controller.core.apply import fold
+from controller.core.machines import DeviceState
+from controller.core.reports import HostStarted, SignIn
+from controller.core.state import Host, State, encode
+from controller.table_clock import TableClock, time_away_ms
+from tests.core.driver import House
+
+DAY_MS = 86_400_000
+
+
+def tries(house: House, right: bool, *, known: bool = True, who: str = "flo") -> list[str]:
+    return [event.kind for event in house.handle(SignIn(who, ("floor",), known, right))]
+
+
+def locked_ms(house: House, who: str = "flo") -> int:
+    now_ms = house.state.now_ms
+    until = locked_until_ms(house.state, who, now_ms)
+    return until - now_ms if until else 0
+
+
+def test_a_right_pin_lets_in_and_forgets_the_wrong_ones() -> None:
+    house = House()
+    for _ in range(TRIES - 1):
+        assert tries(house, False) == ["access.denied"]
+        assert locked_ms(house) == 0
+    assert tries(house, True) == ["access.granted"]
+    assert tries(house, False) == ["access.denied"]
+    assert locked_ms(house) == 0
+
+
+def test_wrong_pins_lock_out_longer_and_longer_and_a_restart_does_not_help() -> None:
+    house = House()
+    for _ in range(TRIES):
+        tries(house, False)
+    assert locked_ms(house) == LOCK_MS
+    assert tries(house, True) == []  # nobody gets in, and the journal is not filled
+    assert encode(fold(house.events)) == encode(house.state)
+    house.now += LOCK_MS / 1000
+    assert tries(house, False) == ["access.denied"]
+    assert locked_ms(house) == 2 * LOCK_MS
+    for _ in range(20):
+        house.now += DAY_MS / 1000
+        tries(house, False)
+    assert locked_ms(house) == 4 * 3_600_000
+    house.now += DAY_MS / 1000
+    assert tries(house, True) == ["access.granted"]
+
+
+def test_strangers_share_one_lock_and_their_words_are_not_kept() -> None:
+    house = House()
+    for number in range(TRIES):
+        tries(house, False, known=False, who=f"guess {number}")
+    assert list(house.state.wrong_pins) == [STRANGER]
+    assert tries(house, False, known=False, who="one more") == []
+    assert tries(house, True) == ["access.granted"]  # and keep nobody out but strangers
+    assert "guess" not in str(house.events)
+
+
+def test_another_floorperson_ends_a_lock_out() -> None:
+    house = House()
+    for _ in range(TRIES):
+        tries(house, False)
+    assert "their own" in house.refused(act.UnlockPerson, "flo").data["reason"]
+    for _ in range(TRIES):
+        tries(house, False, who="dana")
+    made = house.do(act.UnlockPerson(person="dana", who="dana", role=Role.DEALER))
+    assert made[-1].kind == "action.refused"
+    house.ask(act.UnlockPerson, "dana")
+    assert tries(house, True, who="dana") == ["access.granted"]
+    assert house.refused(act.UnlockPerson, "ada").data["possible_when"]
+
+
+def test_a_started_host_has_lost_its_devices_until_they_answer() -> None:
+    house = House().open()
+    made = house.handle(HostStarted("b1", 5000, 0))
+    assert [event.kind for event in made][:3] == ["host.started", "device.lost", "device.lost"]
+    assert house.device("shoe") is DeviceState.LOST
+    assert house.state.host == Host("b1", 5000, house.state.now_ms)
+
+
+def test_within_a_life_of_the_computer_the_wall_clock_does_not_matter() -> None:
+    state = State(now_ms=70_000, host=Host("b1", up_ms=1000, at_ms=60_000))
+    for wall_ms in (0, 10**15):
+        assert time_away_ms(state, "b1", 31_000, wall_ms, "2026-01-01T00:00:00.000000Z") == 20_000
+    assert time_away_ms(state, "b1", 10_000, 0, "2026-01-01T00:00:00.000000Z") == 0
+
+
+def test_over_a_reboot_the_wall_clock_counts_unless_it_is_impossible() -> None:
+    state = State(now_ms=70_000, host=Host("b1", up_ms=1000, at_ms=60_000))
+    last, last_ms = "2026-01-01T00:00:00.000000Z", 1_767_225_600_000
+    assert time_away_ms(state, "b2", 500, last_ms + 45_000, last) == 45_000
+    for wrong in (last_ms - 1, 0, last_ms + 20 * 365 * DAY_MS):
+        assert time_away_ms(state, "b2", 500, wrong, last) == 8 * 3_600_000  # no deck is played longer
+    assert time_away_ms(state, "b1", 500, 0, last) == 8 * 3_600_000  # less up time in the same life cannot be
+    assert time_away_ms(State(), "b1", 500, 0, "") == 0
+
+
+def test_the_clock_goes_on_from_a_reading() -> None:
+    up = [100.0]
+    clock = TableClock(5_000, lambda: up[0])
+    assert clock.now() == 5.0
+    up[0] += 2.5
+    assert clock.now() == 7.5
