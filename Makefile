@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: run test lint bench docs lock clean
 
 run: $(READY)
-	@$(BIN)/shoesim run --announce
+	@$(BIN)/shoed --simulate --announce
 
 test: $(READY) lint
 	$(BIN)/pytest

@@ -1,132 +1,152 @@
-"""`shoed`: the daemon. In this version it keeps the devices connected and tells what they report.
-
-It gives no command and acknowledges no event: without a journal it must not, since an event that is acknowledged
-is gone from the device.
-"""
+"""`shoed`: the daemon's command. It puts journal, table, devices and doors together, and tells systemd how it does."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
+import contextlib
 import signal
 from pathlib import Path
-from typing import Annotated
 
 import click
-import msgspec
 import structlog
 
+from controller.api import Api
+from controller.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
+from controller.daemon import Daemon, TableStopped
+from controller.doors import Door, door, tcp_socket, unix_socket
 from controller.logs import set_up_logs
-from controller.simulate import simulated_devices
-from firmware_bridge.devices import Device, Shoe, Shuffler
-from firmware_bridge.hotplug import Hotplug
-from firmware_bridge.link import Lost
-from firmware_bridge.messages import AnyEvent, describe_message
-from firmware_bridge.session import Ready, Rejected
-from firmware_bridge.transport import PortSettings, PortUnsuitable, parse_address
+from controller.notify import notify, watchdog_s
+from controller.simulate import put_journal_aside, simulated, simulated_config
 
 RUN_FOLDER = Path("build/run")
+BEAT_S = 10.0  # how often the watchdog is fed where systemd asks for nothing else
 
 
-class PortConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """Where a device is."""
-
-    port: str
-    baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
-
-
-class Config(msgspec.Struct, forbid_unknown_fields=True):
-    """The devices of a table; at least one."""
-
-    shuffler: PortConfig | None = None
-    shoe: PortConfig | None = None
-
-
-class ConfigError(Exception):
-    """A configuration that cannot be used; the text names file and key."""
-
-
-def read_config(path: Path) -> Config:
-    """Read and check a configuration as a whole."""
-    try:
-        config = msgspec.toml.decode(path.read_bytes(), type=Config)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
-    if config.shuffler is None and config.shoe is None:
-        raise ConfigError(f"{path}: no device; write [shuffler] or [shoe] with a port")
-    for name, device in (("shuffler", config.shuffler), ("shoe", config.shoe)):
-        if device:
-            try:
-                parse_address(device.port)
-            except PortUnsuitable as error:
-                raise ConfigError(f"{path}: {name}.port: {error}") from None
-    return config
-
-
-async def follow(device: Device, name: str) -> None:
-    """Log what a device reports."""
-    log = structlog.get_logger().bind(device=name)
-    async with device:
-        async for noticed in device.events():
-            if isinstance(noticed, Ready | Rejected | Lost):
-                continue  # the connection has logged these itself
-            event: AnyEvent = noticed
-            log.info("device event", number=event.number, report=describe_message(event))
-
-
-async def serve(config: Config) -> None:
-    """Follow the devices until the process is asked to end."""
+async def serve(
+    config: Config,
+    *,
+    new_journal: bool = False,
+    play: tuple[Path, int, float, bool] | None = None,
+    announce: bool = False,
+) -> None:
+    """Run the table until the process is asked to end."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for ending in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(ending, stop.set)
-    host_boot = secrets.randbelow(2**32 - 1) + 1
-    hotplug = Hotplug()
-    await hotplug.start()
-    tasks = []
-    for name, kind, wanted in (("shuffler", Shuffler, config.shuffler), ("shoe", Shoe, config.shoe)):
-        if wanted:
-            device = kind(wanted.port, host_boot=host_boot, settings=PortSettings(baud=wanted.baud), hotplug=hotplug)
-            tasks.append(asyncio.create_task(follow(device, name), name=name))
-    waiting = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in [waiting, *tasks]:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        await hotplug.close()
-    for result in results:
-        if isinstance(result, Exception):
-            raise result
-    structlog.get_logger().info("stopped")
+    log = structlog.get_logger()
+    daemon = Daemon(config, new_journal=new_journal)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(daemon.close)
+        api = Api(daemon)
+        doors = _open_doors(config, api, stack)
+        stack.push_async_callback(api.stream.close)
+        starting = asyncio.create_task(daemon.start(), name="start")
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        stack.callback(starting.cancel)
+        stack.callback(stopping.cancel)
+        await asyncio.wait([starting, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            if play:
+                await stack.enter_async_context(simulated(daemon, *play))
+            await asyncio.gather(*(one.open.wait() for one in doors))
+            if announce:
+                _announce(config)
+            notify("READY=1", "STATUS=the table is up")
+            log.info("ready", screen=config.screen.listen if config.screen else None, socket=config.control.socket)
+            await _beat(daemon, stopping)
+        notify("STOPPING=1")
+    log.info("stopped")
 
 
-async def _simulate(folder: Path) -> None:
-    async with simulated_devices(folder) as addresses:
-        structlog.get_logger().info("simulating", **addresses)
-        await serve(Config(PortConfig(addresses["shuffler"]), PortConfig(addresses["shoe"])))
+def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> list[Door]:
+    """Listen at the socket, and for the screen if there is one; all of it ends with the stack."""
+    path = Path(config.control.socket)
+    sockets = [unix_socket(path)]
+    stack.callback(path.unlink, missing_ok=True)
+    if config.screen:
+        sockets.append(tcp_socket(*listen_address(config.screen)))
+    doors = []
+    for sock in sockets:
+        one = door(api.app)
+        task = asyncio.create_task(one.serve([sock]), name="door")
+
+        async def close(one: Door = one, task: asyncio.Task[None] = task) -> None:
+            one.should_exit = True
+            await task
+
+        stack.push_async_callback(close)
+        doors.append(one)
+    return doors
+
+
+async def _beat(daemon: Daemon, stopping: asyncio.Task[bool]) -> None:
+    """Let the table feel that time passes, and tell the watchdog that it did."""
+    every_s = watchdog_s() / 3 or BEAT_S
+    while not stopping.done():
+        with contextlib.suppress(TableStopped):
+            daemon.beat()
+        notify("WATCHDOG=1")
+        await asyncio.wait([stopping], timeout=every_s)
+
+
+def _announce(config: Config) -> None:
+    screen = f"http://{config.screen.listen}/" if config.screen else ""
+    click.echo(f"The table is open at {screen} (PINs: Dana, dealer, 2580; Flo, floor, 1470)")
+    click.echo("Try, in another terminal:")
+    for line in ("shoectl status --watch", "shoesim inject shoe jam", "shoectl events --follow"):
+        click.echo(f"  .venv/bin/{line}")
+    click.echo("Ctrl-C ends it.")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--config", "config_file", type=click.Path(path_type=Path), help="TOML file that says where the devices are."
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help=f"The table's TOML file (without any option: {CONFIG_FILE}).",
 )
-@click.option("--simulate", is_flag=True, help="Run simulated devices, in build/run, and follow them.")
+@click.option("--simulate", is_flag=True, help="Play a whole table: devices, cards and a robot dealer.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=RUN_FOLDER, show_default=True, help="For --simulate."
+)
+@click.option("--listen", default="127.0.0.1:8053", show_default=True, help="Where the screen of --simulate is.")
+@click.option("--seed", type=int, default=1, show_default=True, help="For --simulate.")
+@click.option(
+    "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="Of the simulated devices."
+)
+@click.option("--paused", is_flag=True, help="The robot dealer of --simulate waits until he is told to go on.")
+@click.option("--new-journal", is_flag=True, help="Begin a new journal where the old one is gone.")
+@click.option("--announce", is_flag=True, hidden=True)
 @click.version_option(package_name="dragonshoe")
-def shoed(config_file: Path | None, simulate: bool) -> None:
-    """Keep the shuffler and the shoe of a table connected, and tell what they report."""
+def shoed(
+    config_file: Path | None,
+    simulate: bool,
+    folder: Path,
+    listen: str,
+    seed: int,
+    speed: float,
+    paused: bool,
+    new_journal: bool,
+    announce: bool,
+) -> None:
+    """Run the shuffler and the shoe of one table, and enforce its rules.
+
+    Everything that happens is in the journal before anything moves. The screen and `shoectl` show
+    the table and take what people do.
+    """
     set_up_logs()
-    if simulate == bool(config_file):
+    if simulate and config_file:
         raise click.UsageError("give either --config FILE or --simulate")
     try:
         if simulate:
-            RUN_FOLDER.mkdir(parents=True, exist_ok=True)
-            asyncio.run(_simulate(RUN_FOLDER))
-        elif config_file:
-            asyncio.run(serve(read_config(config_file)))
+            folder.mkdir(parents=True, exist_ok=True)
+            put_journal_aside(folder)
+            config = simulated_config(folder.absolute(), listen)
+            asyncio.run(serve(config, play=(folder.absolute(), seed, speed, not paused), announce=announce))
+        else:
+            asyncio.run(serve(read_config(config_file or CONFIG_FILE), new_journal=new_journal))
     except (ConfigError, OSError) as error:
         raise click.ClickException(str(error)) from None
 

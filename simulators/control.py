@@ -65,15 +65,24 @@ class Hands:
     def carry_out(self, line: bytes) -> bytes:
         """Answer one request."""
         try:
-            request = msgspec.json.decode(line, type=Request)
-            doing = self._doing.get(request.do)
-            if doing is None:
-                raise ControlError(f"{request.do!r} cannot be done; known are {', '.join(self._doing)}")
-            answer = {"ok": True, **doing(request)}
-        except (msgspec.DecodeError, ControlError) as error:
+            answer = {"ok": True, **self.do(msgspec.json.decode(line))}
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ControlError) as error:
             answer = {"ok": False, "error": str(error)}
-        self.look()
         return msgspec.json.encode(answer) + b"\n"
+
+    def do(self, asked: object) -> dict[str, Any]:
+        """Carry one request out; ControlError if it cannot be."""
+        try:
+            request = msgspec.convert(asked, Request)
+        except msgspec.ValidationError as error:
+            raise ControlError(str(error)) from None
+        doing = self._doing.get(request.do)
+        if doing is None:
+            raise ControlError(f"{request.do!r} cannot be done; known are {', '.join(self._doing)}")
+        try:
+            return doing(request)
+        finally:
+            self.look()
 
     def look(self) -> None:
         """Let every endpoint see what a hand has changed."""
@@ -172,7 +181,7 @@ class Hands:
 
 
 @contextlib.asynccontextmanager
-async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder: Path) -> AsyncIterator[None]:
+async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder: Path) -> AsyncIterator[Hands]:
     """Put the devices of a table on their endpoints, and listen in the folder for what `ask` asks."""
     hands = Hands(table, endpoints)
 
@@ -196,7 +205,7 @@ async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder:
         server = await asyncio.start_unix_server(answer, path, limit=LONGEST_REQUEST)
         stack.callback(path.unlink, missing_ok=True)
         stack.callback(server.close)
-        yield
+        yield hands
 
 
 def _answers(path: Path) -> bool:

@@ -1,58 +1,19 @@
-"""`shoed` as a process: it tells in JSON lines what devices report, and in one line what is wrong with its file."""
+"""`shoed` as a process: it plays a whole table by itself, and is started, stopped, killed and misled."""
 
 from __future__ import annotations
 
-import contextlib
-import json
+import grp
+import os
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from controller.shoed import Config, ConfigError, PortConfig, read_config
-from simulators.control import ask
+from controller.core.actions import Role
+from controller.journal import JournalReader
 from tests.plugged import Plugged
-
-LIMIT_S = 30.0  # generous: only a hang runs into it
-SHOED = str(Path(sys.executable).with_name("shoed"))
-
-
-class Daemon:
-    """A running shoed, and what it has logged."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.lines: list[dict[str, Any]] = []
-
-    def until(self, event: str, **wanted: str) -> dict[str, Any]:
-        """The next line of this event with these words in it."""
-        assert self.process.stderr is not None
-        for text in self.process.stderr:
-            line: dict[str, Any] = json.loads(text)
-            self.lines.append(line)
-            if line["event"] == event and all(part in str(line.get(name)) for name, part in wanted.items()):
-                return line
-        raise AssertionError(f"{event} {wanted} never came: {self.lines}")
-
-    def end(self, how: signal.Signals) -> None:
-        self.process.send_signal(how)
-        self.until("stopped")
-        assert self.process.wait(LIMIT_S) == 0
-
-
-@contextlib.contextmanager
-def shoed(folder: Path, *words: str) -> Iterator[Daemon]:
-    with subprocess.Popen(
-        [SHOED, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield Daemon(process)
-        finally:
-            process.kill()
+from tests.served import LIMIT_S, SHOED, Served, simulated
 
 
 def refused(folder: Path, *words: str) -> tuple[int, str]:
@@ -63,124 +24,128 @@ def refused(folder: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-# --- following --------------------------------------------------------------------------------------------------------
+def config_file(folder: Path, *, shuffler: str = "", shoe: str = "", more: str = "") -> str:
+    """A configuration with everything in one folder."""
+    (folder / "run").mkdir(exist_ok=True)
+    group = grp.getgrgid(os.getgid()).gr_name  # whoever runs the tests plays all parts
+    groups = "".join(f'{role} = ["{group}"]\n' for role in Role)
+    text = f'[journal]\nfile = "{folder}/run/journal.db"\n[control]\nsocket = "{folder}/run/control.sock"\n{groups}'
+    text += f'[shuffler]\nport = "{shuffler or folder / "shuffler"}"\n[shoe]\nport = "{shoe or folder / "shoe"}"\n'
+    (folder / "table.toml").write_text(text + more)
+    return "table.toml"
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_it_follows_simulated_devices(tmp_path: Path, ending: signal.Signals) -> None:
-    with shoed(tmp_path, "--simulate") as daemon:
-        simulating = daemon.until("simulating")
-        assert simulating["shoe"] == "build/run/shoe"
-        first, second = daemon.until("device ready"), daemon.until("device ready")
-        assert {line["device"].split()[0] for line in (first, second)} == {"shuffler", "shoe"}
-        for line in daemon.lines:
+def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
+    with simulated(tmp_path, "--speed", "40") as (served, _):
+        assert served.ask("POST", "/api/v1/simulation", {"do": "speed", "speed": 50}).status == 200
+        seen = served.wait(lambda table: table["rounds"] >= 2)
+        assert seen["simulated"] is True
+        assert served.get("/healthz") == {"status": "ok"}
+        for line in served.lines:
             assert {"event", "level", "timestamp"} <= line.keys()
-        ask(tmp_path / "build/run", do="press", device="shoe", button="red")
-        pressed = daemon.until("device event", report="Button")
-        assert pressed["device"] == "shoe"
-        assert "red" in pressed["report"]
-        ask(tmp_path / "build/run", do="inject", device="shuffler", fault="reboot")
-        assert "restarted" in daemon.until("link lost")["reason"]
-        assert daemon.until("device ready")["restarted"] is True
-        assert daemon.until("device event", device="shuffler")["number"] == 1
-        daemon.end(ending)
-    assert list((tmp_path / "build/run").iterdir()) == []
+        assert served.end(ending) == 0
+        served.until("stopped")
+    left = {path.name for path in (tmp_path / "run").iterdir()}
+    assert left == {"journal.db", "journal.db.lock"}
+    with JournalReader(tmp_path / "run/journal.db") as reader:
+        assert reader.verify().seq > 100
+        assert "round.voided" not in {event.kind for event in reader.events()}
 
 
-def test_a_second_simulation_in_the_same_place_is_refused(tmp_path: Path) -> None:
-    with shoed(tmp_path, "--simulate") as daemon:
-        daemon.until("device ready")
-        code, text = refused(tmp_path, "--simulate")
+def test_a_second_simulation_begins_a_new_journal_and_keeps_the_old(tmp_path: Path) -> None:
+    for _ in range(2):
+        with simulated(tmp_path, "--paused") as (served, _):
+            assert served.table()["seq"] > 0
+            assert served.end() == 0
+    assert (tmp_path / "run/journal-1.db").exists()
+
+
+def test_a_second_daemon_in_the_same_place_is_refused(tmp_path: Path) -> None:
+    with simulated(tmp_path, "--paused") as (served, listen):
+        code, text = refused(tmp_path, "--simulate", "--folder", "run", "--listen", listen)
         assert code == 1
-        assert text.splitlines()[-1].startswith("Error: simulators run in build/run already")
-        daemon.end(signal.SIGTERM)
+        assert "another shoed answers here" in text
+        assert served.get("/healthz") == {"status": "ok"}  # and the first has lost nothing
 
 
-def test_it_follows_what_the_file_names(tmp_path: Path) -> None:
-    plugged = Plugged(tmp_path, speed=20.0)
+def test_devices_are_picked_up_when_they_come(tmp_path: Path) -> None:
+    served = Served(tmp_path, "--config", config_file(tmp_path))
     try:
-        file = tmp_path / "shoe.toml"
-        file.write_text(f'[shoe]\nport = "{plugged.shoe}"\nbaud = 9600\n')
-        with shoed(tmp_path, "--config", str(file)) as daemon:
-            assert daemon.until("device ready")["port"] == plugged.shoe
-            assert daemon.until("device event")["number"] == 1
-            daemon.end(signal.SIGTERM)
-        file.write_text(f'[shuffler]\nport = "{plugged.shoe}"\n')
-        with shoed(tmp_path, "--config", str(file)) as daemon:
-            wrong = daemon.until("device not reached")
-            assert "no shuffler, it is a shoe" in wrong["reason"]
-            assert wrong["level"] == "warning"
-            daemon.end(signal.SIGTERM)
+        served.until("ready")
+        assert "not there" in served.until("device not reached")["reason"]
+        assert {device["state"] for device in served.table()["devices"]} == {"unknown"}
+        plugged = Plugged(tmp_path, speed=20.0)
+        try:
+            served.wait(lambda table: all(device["state"] == "ready" for device in table["devices"]))
+            assert served.end() == 0
+        finally:
+            plugged.close()
     finally:
+        served.close()
+
+
+def test_a_wrong_device_at_a_port_is_named(tmp_path: Path) -> None:
+    plugged = Plugged(tmp_path, speed=20.0)
+    served = Served(tmp_path, "--config", config_file(tmp_path, shuffler=plugged.shoe))
+    try:
+        assert "no shuffler, it is a shoe" in served.until("device not reached", device="shuffler")["reason"]
+        told = {device["name"]: device for device in served.get("/api/v1/devices")["devices"]}
+        assert "no shuffler, it is a shoe" in told["shuffler"]["trouble"]
+    finally:
+        served.close()
         plugged.close()
 
 
-def test_a_device_that_is_not_there_is_waited_for(tmp_path: Path) -> None:
-    file = tmp_path / "shoe.toml"
-    file.write_text(f'[shoe]\nport = "{tmp_path / "shoe"}"\n')
-    with shoed(tmp_path, "--config", "shoe.toml") as daemon:
-        assert "not there" in daemon.until("device not reached")["reason"]
-        plugged = Plugged(tmp_path, speed=20.0)
-        try:
-            daemon.until("device ready")
-            daemon.end(signal.SIGTERM)
-        finally:
-            plugged.close()
+def test_a_journal_that_is_gone_is_not_replaced_in_silence(tmp_path: Path) -> None:
+    file = config_file(tmp_path)
+    served = Served(tmp_path, "--config", file)
+    served.until("ready")
+    assert served.end() == 0
+    served.close()
+    (tmp_path / "run/journal.db").unlink()
+    served = Served(tmp_path, "--config", file)
+    try:
+        assert "there is no journal here" in served.until("table stopped")["reason"]
+        assert served.ask("GET", "/healthz").status == 503
+        assert served.do("open_table").status == 503
+        assert served.table()["step"]["text"] == "The table has stopped."
+        assert served.end() == 0
+    finally:
+        served.close()
+    served = Served(tmp_path, "--config", file, "--new-journal")
+    served.until("ready")
+    served.close()
 
 
-# --- the file ---------------------------------------------------------------------------------------------------------
-
-MISTAKES = [
-    ("[shoe\n", "line 1"),
-    ("\udcff", "decode"),
-    ('[shoe]\nport = "/dev/x"\ncolour = "red"', "colour"),
-    ('[toaster]\nport = "/dev/x"', "toaster"),
-    ("[shoe]\nbaud = 9600", "port"),
-    ("[shoe]\nport = 5", "$.shoe.port"),
-    ('[shoe]\nport = "/dev/x"\nbaud = "fast"', "$.shoe.baud"),
-    ('[shoe]\nport = "/dev/x"\nbaud = 0', "$.shoe.baud"),
-    ('[shoe]\nport = "COM1"', "shoe.port: 'COM1' is not a port address"),
-    ('[shuffler]\nport = "socket://nowhere"', "shuffler.port: "),
-    ('[shuffler]\nport = "socket://a..b:1"', "shuffler.port: "),
-    ("", "no device; write [shuffler] or [shoe] with a port"),
-]
+def test_a_table_set_up_anew_only_when_it_is_closed(tmp_path: Path) -> None:
+    for more, seats in (("[table]\nseats = 6\n", 6), ("[table]\nseats = 4\n", 4)):
+        served = Served(tmp_path, "--config", config_file(tmp_path, more=more))
+        served.until("ready")
+        assert served.table()["seats"] == seats
+        served.end()
+        served.close()
 
 
-@pytest.mark.parametrize(("text", "about"), MISTAKES)
-def test_mistakes_in_the_file(tmp_path: Path, text: str, about: str) -> None:
-    file = tmp_path / "shoe.toml"
-    file.write_text(text, errors="surrogateescape")
-    with pytest.raises(ConfigError) as wrong:
-        read_config(file)
-    assert str(wrong.value).startswith(f"{file}: ")
-    assert about in str(wrong.value)
-    assert "\n" not in str(wrong.value)
-
-
-@pytest.mark.parametrize(("text", "about"), [MISTAKES[0], MISTAKES[2], MISTAKES[8], MISTAKES[-1]])
-def test_mistakes_end_the_process_in_one_line(tmp_path: Path, text: str, about: str) -> None:
-    (tmp_path / "shoe.toml").write_text(text)
-    code, told = refused(tmp_path, "--config", "shoe.toml")
-    assert code == 1
-    (line,) = told.splitlines()
-    assert line.startswith("Error: shoe.toml: ")
-    assert about in line
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    assert refused(tmp_path, "--config", "shoe.toml") == (1, "Error: shoe.toml: No such file or directory\n")
-    assert refused(tmp_path, "--config", ".") == (1, "Error: .: Is a directory\n")
-
-
-def test_a_good_file(tmp_path: Path) -> None:
-    file = tmp_path / "shoe.toml"
-    file.write_text('[shuffler]\nport = "usb:1209:5d0e:SH-1"\n[shoe]\nport = "/dev/ttyUSB0"\nbaud = 57600\n')
-    assert read_config(file) == Config(PortConfig("usb:1209:5d0e:SH-1"), PortConfig("/dev/ttyUSB0", 57600))
-
-
-@pytest.mark.parametrize("words", [[], ["--simulate", "--config", "shoe.toml"], ["--levitate"]])
+@pytest.mark.parametrize("words", [["--simulate", "--config", "table.toml"], ["--levitate"]])
 def test_wrong_usage(tmp_path: Path, words: list[str]) -> None:
     code, told = refused(tmp_path, *words)
     assert code == 2
     assert told.splitlines()[-1].startswith("Error: ")
     assert not (tmp_path / "build").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "about"), [("[shoe\n", "no TOML"), ('[table]\nseats = 9\n[shoe]\nport = "/dev/x"', "2.A")]
+)
+def test_mistakes_in_the_file_end_the_process_without_a_traceback(tmp_path: Path, text: str, about: str) -> None:
+    (tmp_path / "table.toml").write_text(text)
+    code, told = refused(tmp_path, "--config", "table.toml")
+    assert code == 1
+    assert told.startswith("Error: table.toml: ")
+    assert about in told
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    assert refused(tmp_path, "--config", "shoe.toml") == (1, "Error: shoe.toml: No such file or directory\n")
+    assert refused(tmp_path, "--config", ".") == (1, "Error: .: Is a directory\n")

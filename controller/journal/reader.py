@@ -188,6 +188,40 @@ class JournalReader:
         rows = self._read(f"SELECT {_COLUMNS} FROM events{some} ORDER BY seq DESC LIMIT ?", (*kinds, count))
         return [from_row(row) for row in reversed(rows)]
 
+    def search(
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        kind: str = "",
+        having: Sequence[tuple[str, str | int]] = (),
+        text: Sequence[str] = (),
+        limit: int = 100,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events between two numbers, in order: of a kind or a group of kinds, with these values in their data, with
+        all these words somewhere in them. `newest` takes the last ones instead of the first.
+        """
+        conditions, values = ["seq > ?"], [after]  # type: tuple[list[str], list[object]]
+        if before is not None:
+            conditions.append("seq < ?")
+            values.append(before)
+        if kind:
+            conditions.append("(kind = ? OR substr(kind, 1, ?) = ?)")
+            values += [kind, len(kind.rstrip(".")) + 1, kind.rstrip(".") + "."]
+        for name, value in having:
+            conditions.append("json_extract(data, ?) = ?")
+            values += [f'$."{name}"', value]
+        for word in text:
+            conditions.append("instr(lower(kind || ' ' || clause || ' ' || data), ?) > 0")
+            values.append(word.lower())
+        order = "DESC" if newest else "ASC"
+        rows = self._read(
+            f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
+            (*values, limit),
+        )
+        return [from_row(row) for row in (reversed(rows) if newest else rows)]
+
     # --- verification -----------------------------------------------------------------------------------------------
 
     def verify(self, since: Checkpoint = START, on_event: Callable[[Event], None] | None = None) -> Checkpoint:

@@ -1,0 +1,125 @@
+"""Live events for any number of screens: each message is made once, and given to all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from controller.core.state import Event
+from controller.daemon import Daemon
+from controller.journal import timestamp
+from controller.words import line_of
+
+BEAT_S = 2.0
+PICTURE_S = 0.05  # at most this often
+BEHIND = 2000  # messages that a slow reader may be behind before it is sent away, to come back and resume
+encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def event_json(seq: int, ts: str, kind: str, clause: tuple[str, ...], data: dict[str, object]) -> dict[str, object]:
+    """An event as the API tells it."""
+    return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": line_of(kind, data)}
+
+
+def message(event: str, data: bytes, seq: int | None = None) -> bytes:
+    """One message of a server-sent stream."""
+    number = b"id: %d\n" % seq if seq is not None else b""
+    return b"%sevent: %s\ndata: %s\n\n" % (number, event.encode(), data)
+
+
+class Reader:
+    """One screen or terminal that listens."""
+
+    def __init__(self, only: str) -> None:
+        self.only = only
+        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def put(self, kind: str, data: bytes) -> None:
+        """Give it a message, unless it asked for another kind or is too far behind."""
+        if self.only and kind not in (self.only, "beat", "gap"):
+            return
+        if self.queue.qsize() >= BEHIND:
+            while not self.queue.empty():
+                self.queue.get_nowait()
+            self.queue.put_nowait(None)
+        else:
+            self.queue.put_nowait(data)
+
+
+class Stream:
+    """Tells all readers what happens."""
+
+    def __init__(self, daemon: Daemon, picture: Callable[[], bytes]) -> None:
+        self._daemon = daemon
+        self._picture = picture
+        self.readers: set[Reader] = set()
+        self._loop = asyncio.get_running_loop()
+        self._drawing: asyncio.TimerHandle | None = None
+        self._drawn_at = 0.0
+        self._closing = False
+        self._stop = daemon.listen(self._happened)
+        self._beating = asyncio.create_task(self._beat(), name="beat")
+
+    async def close(self) -> None:
+        """Send all readers away."""
+        self._closing = True
+        self._stop()
+        self._beating.cancel()
+        if self._drawing:
+            self._drawing.cancel()
+        for reader in self.readers:
+            reader.queue.put_nowait(None)
+
+    def _happened(self, ts: str, events: list[Event]) -> None:
+        if not self.readers:
+            return
+        for event in events:
+            made = encode(event_json(event.seq, ts, event.kind, event.clause, event.data))
+            self._tell("journal", message("journal", made, event.seq))
+        self.draw()
+
+    def draw(self) -> None:
+        """Send the picture soon: at once, or after the shortest time between two."""
+        if self._drawing is None and not self._closing:
+            at = max(self._loop.time(), self._drawn_at + PICTURE_S)
+            self._drawing = self._loop.call_at(at, self._draw)
+
+    def _draw(self) -> None:
+        self._drawing, self._drawn_at = None, self._loop.time()
+        if self.readers:
+            self._tell("table", message("table", self._picture()))
+
+    def _tell(self, kind: str, data: bytes) -> None:
+        for reader in self.readers:
+            reader.put(kind, data)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            if self.readers:
+                now = {"now_ms": self._daemon.now_ms, "ts": timestamp(datetime.now(UTC))}
+                self._tell("beat", message("beat", encode(now)))
+
+    async def read(self, only: str, upto: int, missed: Callable[[int], Awaitable[list[bytes]]]) -> AsyncIterator[bytes]:
+        """What one reader gets: what it missed up to an event, the picture, and everything from then on.
+
+        Nothing may be awaited between asking for `upto` and the first step of this.
+        """
+        reader = Reader(only)
+        self.readers.add(reader)
+        try:
+            yield b"retry: 1000\n\n"
+            for data in await missed(upto):
+                yield data
+            if only != "journal":
+                yield message("table", self._picture())
+            while not self._closing:
+                told = await reader.queue.get()
+                if told is None:
+                    return
+                yield told
+        finally:
+            self.readers.discard(reader)

@@ -1,0 +1,209 @@
+"""A real shoed process for tests, and a client for both of its doors."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SHOED = str(Path(sys.executable).with_name("shoed"))
+LIMIT_S = 60.0  # generous: only a hang runs into it
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=LIMIT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(LIMIT_S)
+        self.sock.connect(str(self._path))
+
+
+class Answer:
+    """What came back."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        return str(self.json["error"]["code"])
+
+
+class Served:
+    """A running shoed: its log, its socket, its screen."""
+
+    def __init__(self, folder: Path, *words: str, env: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self.socket = folder / "run/control.sock"
+        self.lines: list[dict[str, Any]] = []
+        self._changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [SHOED, *words],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(env or {})},
+        )
+        self._reading = threading.Thread(target=self._read, name="log")
+        self._reading.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for text in self.process.stderr:
+            with self._changed:
+                with contextlib.suppress(ValueError):
+                    self.lines.append(json.loads(text))
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def until(self, event: str, **wanted: str) -> dict[str, Any]:
+        """The first line of this event with these words in it, now or later."""
+
+        def found() -> dict[str, Any] | None:
+            for line in self.lines:
+                if line.get("event") == event and all(part in str(line.get(name)) for name, part in wanted.items()):
+                    return line
+            return None
+
+        end = time.monotonic() + LIMIT_S
+        with self._changed:
+            while (line := found()) is None:
+                left = end - time.monotonic()
+                assert left > 0, f"{event} {wanted} never came: {self.lines}"
+                assert self._reading.is_alive(), f"shoed ended without {event} {wanted}: {self.lines}"
+                self._changed.wait(left)
+            return line
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request at the socket."""
+        connection = UnixConnection(self.socket)
+        return _ask(connection, method, path, body, headers)
+
+    def get(self, path: str) -> Any:
+        """What is at this path, which must be there."""
+        answer = self.ask("GET", path)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def do(self, action: str, **fields: Any) -> Answer:
+        """Somebody does something."""
+        return self.ask("POST", "/api/v1/actions", {"action": action, **fields})
+
+    def table(self) -> dict[str, Any]:
+        """The picture."""
+        found: dict[str, Any] = self.get("/api/v1/table")
+        return found
+
+    def wait(self, until: Callable[[dict[str, Any]], Any], limit_s: float = LIMIT_S) -> dict[str, Any]:
+        """Look at the picture until it is as wanted."""
+        end = time.monotonic() + limit_s
+        while True:
+            seen = self.table()
+            if until(seen):
+                return seen
+            assert time.monotonic() < end, f"the table never came there: {seen['step']}, {seen['table']}"
+            time.sleep(0.02)
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End it, and wait for it."""
+        self.process.send_signal(how)
+        code = self.process.wait(LIMIT_S)
+        self._reading.join(LIMIT_S)
+        return code
+
+    def close(self) -> None:
+        """End it in any case."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(LIMIT_S)
+        self._reading.join(LIMIT_S)
+        if self.process.stderr:
+            self.process.stderr.close()
+
+
+def _ask(connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: dict[str, str]) -> Answer:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
+    sent = {"Content-Type": "application/json"} if data is not None else {}
+    try:
+        connection.request(method, path, data, {**sent, **{k.replace("_", "-"): v for k, v in headers.items()}})
+        return Answer(connection.getresponse())
+    finally:
+        connection.close()
+
+
+class Page:
+    """A browser's view of the screen's door: it keeps the cookie and the token."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.cookie = self.token = ""
+        self.session()
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request as the page makes it."""
+        host, _, port = self.address.rpartition(":")
+        own = {"Origin": f"http://{self.address}", "X-Token": self.token, "Cookie": f"shoed={self.cookie}"}
+        connection = http.client.HTTPConnection(host, int(port), timeout=LIMIT_S)
+        answer = _ask(connection, method, path, body, {**own, **headers})
+        for value in answer.headers.get_all("Set-Cookie", []):
+            self.cookie = value.partition("=")[2].partition(";")[0]
+        return answer
+
+    def session(self) -> Any:
+        """Who is signed in."""
+        told = self.ask("GET", "/api/v1/session").json
+        self.token = told["token"]
+        return told["people"]
+
+    def sign_in(self, name: str, pin: str) -> Answer:
+        """Give a name and a PIN."""
+        answer = self.ask("POST", "/api/v1/session", {"name": name, "pin": pin})
+        if answer.status == 200:
+            self.token = answer.json["token"]
+        return answer
+
+    def do(self, action: str, **fields: Any) -> Answer:
+        """Press a button."""
+        return self.ask("POST", "/api/v1/actions", {"action": action, **fields})
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listens at."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+@contextlib.contextmanager
+def simulated(folder: Path, *words: str) -> Iterator[tuple[Served, str]]:
+    """A simulated table with a paused robot; gives it and the screen's address."""
+    listen = f"127.0.0.1:{free_port()}"
+    served = Served(folder, "--simulate", "--folder", "run", "--listen", listen, *words)
+    try:
+        served.until("ready")
+        yield served, listen
+    finally:
+        served.close()
