@@ -223,6 +223,8 @@ class Api:
             held = next((role for role in fits if role in theirs), None)
             if held is None:
                 raise ApiError(403, "not_your_part", f"{peer.name} is not {_one_of(fits or roles)} here", "ask one")
+            if peer.everybody:  # in a simulation one user plays all parts, each under its own name
+                return next((p.name for p in self._people().person if held in p.roles), peer.name), held
             return peer.name, held
         screen = self._screens.get(request.cookies.get(COOKIE))
         people = {who.role: who for who in screen.now_in(self._daemon.now_ms)} if screen else {}
