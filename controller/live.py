@@ -1,7 +1,8 @@
 """The table live: a report comes in, the decision is stored, and only then do commands go out.
 
 No asyncio and no clock here: the daemon calls it with real time and real connections, the simulations with virtual
-ones. `send` and `forget` are given by the caller: a command to a device, and the word that its events are stored.
+ones. `send`, `forget` and `withdraw` are given by the caller: a command to a device, the word that its events are
+stored, and the word that a command is not wanted any more.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from controller.core import state as core
 from controller.core.apply import apply
 from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report
-from controller.core.state import State, decode, encode, pending
+from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
 from controller.journal import Journal, NewEvent
 from firmware_bridge import messages as wire
@@ -21,20 +22,22 @@ from firmware_bridge.messages import AnyCommand, Done, Event, Refused
 from firmware_bridge.session import EventMark, Happening, Ready, Rejected, WrongRole
 
 # Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
-CODE_VERSION = "core-2"
+CODE_VERSION = "core-3"
 SNAPSHOT_EVERY = 2000  # events: what a start has to fold at most, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
 Forget = Callable[[str, EventMark], None]
+Withdraw = Callable[[str, int], None]
 
 
 class LiveTable:
     """One table with its journal. After an error of the journal it must be thrown away and started again."""
 
-    def __init__(self, journal: Journal, send: Send, forget: Forget) -> None:
+    def __init__(self, journal: Journal, send: Send, forget: Forget, withdraw: Withdraw) -> None:
         self._journal = journal
         self._send = send
         self._forget = forget
+        self._withdraw = withdraw
         self.table = Table(restore(journal))
         self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
 
@@ -57,6 +60,8 @@ class LiveTable:
         for event in events:
             if event.kind == "command.given":
                 self._send(event.data["device"], command_of(event.seq, event.data))
+            elif event.kind == "cycle.lost":
+                self._withdraw(event.data["device"], event.data["id"])
         if isinstance(report, DeviceEvent):
             self._forget(report.device, self.mark(report.device))
         if self.state.seq >= self._snapshot_at:
@@ -71,11 +76,10 @@ class LiveTable:
 
     def unanswered(self, device: str) -> list[AnyCommand]:
         """The commands to a device whose fate is open: after a restart they are given again, as they are."""
-        doing = self.state.devices[device].doing if device in self.state.devices else None
+        found = self.state.devices.get(device)
         return [
             command_of(given.id, {"command": {"name": given.name, **given.args}, "boot": given.boot})
-            for given in pending(self.state)
-            if given is doing
+            for given in (pending_of(found) if found else [])
         ]
 
 
@@ -92,6 +96,8 @@ def command_of(seq: int, data: dict[str, Any]) -> AnyCommand:
     """The command of a `command.given` event; the event's number is its id."""
     arguments = dict(data["command"])
     kind: type[AnyCommand] = getattr(wire, arguments.pop("name"))
+    if kind is wire.Indicate:
+        arguments |= {"light": wire.Light(arguments["light"]), "sound": wire.Sound(arguments["sound"])}
     return kind(id=seq, boot=data["boot"], **arguments)
 
 

@@ -188,6 +188,18 @@ class HostSession:
         if self.ready and waiting.sent_at == math.inf:
             self._put(waiting, now)
 
+    def withdraw(self, id: int) -> bool:
+        """The command is not wanted any more: drop it, so that no later link carries it. False if it cannot be dropped.
+
+        On the present link it is on its way already, and its answer will come. Whether an earlier link brought it to
+        the device is not known: if so, the events of its cycle will come, numbered like all others.
+        """
+        waiting = self._commands.get(id)
+        if waiting is None or waiting.sent_at != math.inf:
+            return False
+        del self._commands[id]
+        return True
+
     def ask(self, question: AnyQuestion, now: float) -> None:
         """Ask a question, now or after the next handshake."""
         waiting = self._questions[question.ref] = _Waiting(question)

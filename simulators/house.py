@@ -161,7 +161,7 @@ class House:
 
     def _start_host(self) -> None:
         """Start from the journal, as the daemon does: with no memory of its own."""
-        self.live = LiveTable(self.journal, self._send, self._forget)
+        self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw)
         devices = {"shuffler": self.sim.shuffler, "shoe": self.sim.shoe}
         self.wired = {}
         for name in devices_of(self.setup):
@@ -247,6 +247,9 @@ class House:
 
     def _forget(self, device: str, mark: EventMark) -> None:
         self.wired[device].session.stored(mark, self.now)
+
+    def _withdraw(self, device: str, id: int) -> None:
+        self.wired[device].session.withdraw(id)
 
     def _happened(self, wired: Wired) -> Callable[[object, float], None]:
         def happened(happening: object, now: float) -> None:

@@ -130,6 +130,8 @@ class People:
         if self._take(name):
             return True
         if device.state is DeviceState.JAMMED and device.online:
+            if self._locked(name):
+                return taken(self.tell(act.OpenDevice, device=name))
             wired.device.mend(FaultName.JAM, self.house.now)
             return taken(self.tell(act.FreeJam, device=name))
         if device.hindered and device.online:
@@ -194,11 +196,18 @@ class People:
             return taken(made)
         return False
 
+    def _locked(self, name: str) -> bool:
+        """Whether a hand that reaches into this device would find it locked."""
+        device = self.house.state.devices.get(name)
+        return device is not None and device.online and device.locked
+
     def _remove_stub(self, method: Method) -> bool:
         """The dealer takes the stub out, also of an automated shoe that cannot bring it."""
         state, cards = self.house.state, self.house.cards
         if method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
             return False
+        if method is Method.AUTOMATED_SHOE and self._locked("shoe"):
+            return taken(self.tell(act.OpenDevice, device="shoe"))
         made = self.tell(act.RemoveStub)
         if taken(made):
             spots = self._spots(ledger.SHOE) if method is Method.AUTOMATED_SHOE else [self._source()]
@@ -312,6 +321,8 @@ class People:
             return False
         if place == ledger.MISSING:
             return self._missing(name)
+        if self._locked(ledger.DEVICE_OF.get(place, "")):
+            return taken(self.tell(act.OpenDevice, device=ledger.DEVICE_OF[place]))
         number = 0
         for spot in self._spots(place):
             for card in cards.pile(spot):

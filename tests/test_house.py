@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.core.actions import CloseBets
+from controller.core.actions import CloseBets, Role
 from controller.core.game import Method
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import encode
 from controller.live import restore
+from firmware_bridge.messages import Mode
 from simulators.cards import Card, Place, Spot
 from simulators.faults import FaultName, FaultPlan
 from simulators.house import House
@@ -167,6 +168,56 @@ def test_a_short_interruption_in_the_deal_loses_nothing(houses: list[House], tmp
     assert people.work(), house.live.table.next_step(house.now)
     check_truth(house)
     assert kinds(house).count("round.completed") + kinds(house).count("round.voided") == 1
+
+
+def test_a_command_that_was_given_up_before_it_came_is_never_carried_out(houses: list[House], tmp_path: Path) -> None:
+    house, people = opened(houses, tmp_path)
+    house.report(CloseBets(seats=SEATS, who="dealer 1", role=Role.DEALER))
+    house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=20.0)  # sent, and lost on the wire
+    house.look()
+    assert house.wired["shoe"].session.unanswered
+    assert house.run(lambda: house.state.round is not None and house.state.round.void, 15)
+    assert house.wired["shoe"].session.unanswered == []
+    assert house.run(lambda: house.state.devices["shoe"].online, 20)
+    assert people.work(), house.live.table.next_step(house.now)
+    assert house.sim.shoe.mechanics.stacks == 1, "all cards at once, and no stack for a round that was void already"
+    assert "ledger.disagreed" not in kinds(house)
+    check_truth(house)
+
+
+def test_a_stack_that_came_out_while_the_link_was_away_is_found_again(houses: list[House], tmp_path: Path) -> None:
+    """The shoe had got the command, nobody heard of it, and the round is void: the cards are where they are."""
+    house, people = opened(houses, tmp_path)
+    house.report(CloseBets(seats=SEATS, who="dealer 1", role=Role.DEALER))
+    house.look()
+    assert house.run(lambda: house.sim.shoe.mechanics.mode is Mode.WORKING, 5)
+    house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=20.0)
+    assert house.run(lambda: house.state.round is not None and house.state.round.void, 15)
+    assert house.cards.count(Spot(Place.EXIT)) == 3
+    start = len(house.events)
+    assert house.run(lambda: house.state.devices["shoe"].online, 20)
+    assert people.work(), house.live.table.next_step(house.now)
+    late = [event for event in house.events[start:] if event.data.get("late")]
+    assert [(event.kind, event.data["cards"]) for event in late] == [("cards.presented", 3)]
+    assert house.sim.shoe.mechanics.stacks == 2, "one stack for one command, and then all other cards"
+    assert "ledger.disagreed" not in kinds(house)
+    assert "deck.locked_out" not in kinds(house)
+    check_truth(house)
+
+
+def test_a_stub_that_came_out_while_the_link_was_away_voids_nothing(houses: list[House], tmp_path: Path) -> None:
+    house, people = opened(houses, tmp_path)
+    people.enough = lambda: house.sim.shoe.mechanics.mode is Mode.WORKING and "dealing.completed" in kinds(house)
+    people.play(SEATS)
+    people.enough = None
+    house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=20.0)
+    assert house.run(lambda: "shoe.lost" in house.state.warnings, 15)
+    assert house.run(lambda: house.state.devices["shoe"].online, 20)
+    assert people.work(), house.live.table.next_step(house.now)
+    assert "ledger.disagreed" not in kinds(house)
+    assert "round.voided" not in kinds(house)
+    assert kinds(house).count("round.completed") == 1
+    check_truth(house)
 
 
 @pytest.mark.parametrize("fault", [FaultName.REBOOT, FaultName.POWER_LOSS])

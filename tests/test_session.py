@@ -256,6 +256,28 @@ def test_unanswered_commands_are_given_again_unchanged_and_in_order() -> None:
     assert device.heard[1:] == [commands[0], commands[2]]
 
 
+def test_a_withdrawn_command_is_carried_by_no_later_link() -> None:
+    device = greeted()
+    commands = [Dispense(number, DEVICE_BOOT, 3) for number in (5, 6, 7)]
+    for command in commands[:2]:
+        device.host.send(command, NOW)
+    device.exchange()
+    assert not device.host.withdraw(5), "it is on its way, and its answer comes"
+    assert device.say(Done(5)) == [Done(5)]
+    assert not device.host.withdraw(5), "it is answered"
+    device.host.disconnect()
+    device.link.drop()
+    device.host.send(commands[2], NOW)  # while the link is away
+    assert device.host.withdraw(6), "whether it came is not known: it is not sent again"
+    assert device.host.withdraw(7), "it was never sent"
+    assert device.host.unanswered == []
+    device.heard.clear()
+    device.host.connect(NOW + 1)
+    device.exchange(NOW + 1)
+    device.say(device.welcome(), now=NOW + 1)
+    assert device.heard[1:] == []
+
+
 def test_no_answer_within_the_stated_time_ends_the_session() -> None:
     device = greeted()
     device.host.send(Dispense(5, DEVICE_BOOT, 3), NOW)

@@ -339,6 +339,12 @@ class FreeJam(OnDevice):
     kind = "command.given"
 
 
+class OpenDevice(OnDevice):
+    """Somebody has to reach into a device that is locked."""
+
+    kind = "device.opened"
+
+
 class TestDevice(OnDevice):
     """The device is to test itself."""
 
@@ -406,8 +412,8 @@ AnyAction = (
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber
     | ReturnWagers | GatherCards | DeclareMissing
-    | FreeJam | TestDevice | EmptyDevice | TryAgain | TakeOutOfService | PutInService | ChangeMethod | ClearWarning
-    | UnlockPerson
+    | FreeJam | OpenDevice | TestDevice | EmptyDevice | TryAgain | TakeOutOfService | PutInService | ChangeMethod
+    | ClearWarning | UnlockPerson
 )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def apply(state: State, event: Event) -> None:
             deck.state = DECK_MACHINE.after(deck.state, kind)
         if "moves" in data:
             ledger.move(deck.cards, data["moves"])
-    if kind in DEVICE_MACHINE.kinds:
+    if kind in DEVICE_MACHINE.kinds and not data.get("stays"):
         device = state.devices[data["device"]]
         device.state = DEVICE_MACHINE.after(device.state, kind)
     change = _CHANGES.get(kind)
@@ -103,6 +103,8 @@ def _warned(state: State, data: dict[str, Any]) -> None:
     state.warnings[data["warning"]] = Warned(
         data["text"], list(data["why"]), data["needs"], data["by_device"], data["of_deck"], data["gone"], data["at_ms"]
     )
+    if data["by_device"]:
+        state.devices[data["by_device"]].opened_by = ""
 
 
 @_changes("warning.cause_gone")
@@ -304,7 +306,7 @@ def _answered_misdeal(state: State, data: dict[str, Any]) -> None:
 def _voided(state: State, data: dict[str, Any]) -> None:
     _now(state).void = True
     for device in state.devices.values():
-        device.hindered = ""
+        device.hindered = device.opened_by = ""
 
 
 @_changes("wagers.returned")
@@ -324,10 +326,9 @@ def _round_over(state: State, data: dict[str, Any]) -> None:
 @_changes("device.connected")
 def _connected(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
-    if device.boot != data["boot"]:
-        device.last_event = 0
-        device.at_exit = None
-    device.boot = data["boot"]
+    _boot(device, data["boot"])
+    if "can" in data:
+        device.can_lock, device.can_show = "lock" in data["can"], "show" in data["can"]
     device.online = True
     device.lost_ms = -1
     device.hindered = ""
@@ -338,8 +339,26 @@ def _seen(state: State, data: dict[str, Any]) -> None:
     """A device that is out of service has come or gone."""
     device = state.devices[data["device"]]
     device.online = data["online"]
-    if device.boot != data["boot"]:
-        device.boot, device.last_event, device.at_exit = data["boot"], 0, None
+    _boot(device, data["boot"])
+
+
+def _boot(device: Device, boot: int) -> None:
+    """A new life of the device's memory: what it was told before is gone."""
+    if device.boot != boot:
+        device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
+        device.locked, device.shown, device.beside = False, "", []
+
+
+@_changes("device.powered_up")
+def _powered_up(state: State, data: dict[str, Any]) -> None:
+    """It has kept its memory, but its lock and its light are as after any start."""
+    device = state.devices[data["device"]]
+    device.locked, device.shown = False, ""
+
+
+@_changes("device.opened")
+def _device_opened(state: State, data: dict[str, Any]) -> None:
+    state.devices[data["device"]].opened_by = data["who"]
 
 
 @_changes("device.lost")
@@ -374,6 +393,14 @@ def _given(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     command = data["command"]
     args = {name: value for name, value in command.items() if name != "name"}
+    if data.get("stays"):  # no cycle
+        device.beside.append(Given(state.seq, command["name"], data["boot"], 0, args))
+        if command["name"] == "Indicate":
+            device.shown = f"{args['light']} {args['text']}"
+        else:
+            device.locked = command["name"] == "Lock"
+        return
+    device.opened_by = ""
     device.doing = Given(
         state.seq, command["name"], data["boot"], data["until_ms"], args, data.get("deck", ""), data["target"]
     )
@@ -392,12 +419,18 @@ def _answered(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     if device.doing and device.doing.id == data["id"]:
         device.doing.answered = True
+    for given in [given for given in device.beside if given.id == data["id"]]:
+        device.beside.remove(given)
+        if data["answer"] != "done":  # it cannot, whatever it said of itself: never asked again in this life
+            device.can_lock &= given.name == "Indicate"
+            device.can_show &= given.name != "Indicate"
 
 
 @_changes("device.hindered")
 def _hindered(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     device.hindered = data["reason"]
+    device.locked = device.locked or data.get("locked", False)
 
 
 @_changes("device.freed")
@@ -415,10 +448,11 @@ def _counted(state: State, data: dict[str, Any]) -> None:
 @_changes("stack.dispensed", "cards.presented")
 def _presented(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
-    if device.doing:
-        device.doing.presented = data["cards"]
+    given = device.late if data.get("late") else device.doing
+    if given:
+        given.presented = data["cards"]
         if data["cards"]:  # no cards, nothing to wait for
-            device.at_exit = msgspec.structs.replace(device.doing)  # a copy: the two live on apart
+            device.at_exit = msgspec.structs.replace(given)  # a copy: the two live on apart
 
 
 @_changes("exit.emptied")
@@ -428,6 +462,12 @@ def _exit_empty(state: State, data: dict[str, Any]) -> None:
     device.hindered = ""
 
 
-@_changes("cycle.completed", "cycle.failed", "device.jammed", "device.failed", "device.cleared", "cycle.lost")
+@_changes("cycle.lost")
+def _cycle_lost(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.doing, device.late = None, device.doing
+
+
+@_changes("cycle.completed", "cycle.failed", "device.jammed", "device.failed", "device.cleared")
 def _cycle_over(state: State, data: dict[str, Any]) -> None:
     state.devices[data["device"]].doing = None

@@ -157,13 +157,13 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
         void(d, "13.D", reason=f"{number} cards were taken to {given.target}, {there} lay at the exit")
 
 
-def stub_at_exit(d: Decision, given: Given, number: int) -> None:
+def stub_at_exit(d: Decision, given: Given, number: int, **late: bool) -> None:
     """The shoe has brought out the stub and counted it: it must be what the ledger has."""
     cards = d.state.decks[d.round.deck].cards
     there = cards.get(ledger.SHOE, 0)
     number = number if number >= 0 else there
     moves = ledger.seen(cards, (ledger.SHOE,), number, ledger.EXIT)
-    d.emit("cards.presented", "10.B(5)", device="shoe", deck=d.round.deck, cards=number, moves=moves)
+    d.emit("cards.presented", "10.B(5)", device="shoe", deck=d.round.deck, cards=number, moves=moves, **late)
     tell_difference(d, d.round.deck, ledger.SHOE, moves)
     if number != there:
         _stub_wrong(d, number, there, by="shoe")

@@ -9,7 +9,7 @@ from controller.core.clauses import enforces
 from controller.core.dealing import next_stack, presented, stub_at_exit, stub_taken, taken
 from controller.core.decision import Decision
 from controller.core.game import Method
-from controller.core.gathering import ejected, taken_out
+from controller.core.gathering import GATHERED_STATES, ejected, taken_out
 from controller.core.guards import cannot_load, in_service, inside
 from controller.core.irregular import found_face_up, void
 from controller.core.machines import DeckState, DeviceState, TableState
@@ -27,9 +27,12 @@ from controller.core.shuffling import (
 )
 from controller.core.state import Given, due_deck
 from firmware_bridge import messages as wire
-from firmware_bridge.messages import Outcome, Place, Reason
+from firmware_bridge.messages import Capability, Outcome, Place, Reason
 
 _UNKNOWN_OUTCOME = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
+_SIDE = {"lock": Capability.LOCKS, "show": Capability.INDICATES}
+# A deck that is brought together again, or waits for its shuffle, is not harmed by an opened door.
+_NOT_HARMED = (*GATHERED_STATES, DeckState.INFEED)
 # A person can put these right, and nothing has moved: the command is given again afterwards.
 _HINDRANCES = {
     Reason.BUSY: "it is busy",
@@ -53,20 +56,21 @@ def ready(d: Decision, report: DeviceReady) -> None:
         return
     if device.state is DeviceState.OUT_OF_SERVICE:
         restarted = device.boot != report.boot
-        d.emit("device.seen", device=name, boot=report.boot, online=True)
+        d.emit("device.seen", device=name, boot=report.boot, online=not _served_another(d, report))
         if restarted:
             cause_gone(d, f"{name}.fail")
         return
     restarted = device.boot not in (0, report.boot)
     doing = device.doing
-    lacks = lacking(d.state.setup, name, list(report.capabilities))
-    if lacks:
+    wrong = _strange(d, report)
+    if wrong:
         if doing:
             d.emit("cycle.lost", device=name, id=doing.id, reason="another device answered")
             stopped(d, name, doing, "was exchanged", cards_inside=True)
-        d.emit("device.refused", device=name, boot=report.boot, reason=f"it lacks: {', '.join(lacks)}")
+        d.emit("device.refused", device=name, boot=report.boot, reason=wrong)
         return
-    d.emit("device.connected", device=name, boot=report.boot, restarted=restarted)
+    can = [word for word, able in _SIDE.items() if able in report.capabilities]
+    d.emit("device.connected", device=name, boot=report.boot, restarted=restarted, can=can)
     cause_gone(d, f"{name}.lost")
     if restarted:
         cause_gone(d, f"{name}.fail")
@@ -80,6 +84,22 @@ def ready(d: Decision, report: DeviceReady) -> None:
         d.emit("device.resumed", device=name, id=doing.id, until_ms=until_ms)
         return
     still_wrong(d, name)
+
+
+def _strange(d: Decision, report: DeviceReady) -> str:
+    """Why this device cannot be used at this table; empty where it can."""
+    lacks = lacking(d.state.setup, report.device, list(report.capabilities))
+    return f"it lacks: {', '.join(lacks)}" if lacks else _served_another(d, report)
+
+
+def _served_another(d: Decision, report: DeviceReady) -> str:
+    """A device takes no id twice and none below its last. One that is ahead of the journal would do nothing for us."""
+    if report.last_command <= d.state.seq:
+        return ""
+    return (
+        f"it has carried out command {report.last_command} of another journal, and this one is at {d.state.seq}: "
+        "switch it off and on, so that it forgets"
+    )
 
 
 def lost(d: Decision, report: DeviceLost) -> None:
@@ -104,10 +124,11 @@ def host_started(d: Decision, report: HostStarted) -> None:
 
 
 @enforces("13.F", "13.G")
-def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_inside: bool) -> None:
+def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_inside: bool, stuck: bool = False) -> None:
     """A device did not do what it should. The shuffler's deck is shuffled again; a round from the shoe is void.
 
-    `cards_inside`: what lies in the device is no longer what it was, also without a cycle.
+    `cards_inside`: what lies in the device is no longer what it was, also without a cycle. `stuck`: it jams, or stands
+    still in a cycle, which is a jam that it could not tell: that voids a round also when only the stub is left in it.
     """
     state, clause = d.state, CLAUSE_OF[name]
     concerned = set(inside(state, name)) if cards_inside else set()
@@ -115,7 +136,7 @@ def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_insi
         concerned.add(given.deck)
     if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
         dealing = next_stack(d.round) is not None
-        if dealing or (why == "jams" and not d.round.stub_out):
+        if dealing or (stuck and not d.round.stub_out):
             void(d, clause, reason=f"the shoe {why}")
     for deck in sorted(concerned & set(state.decks)):
         for kind in ("shuffle.failed", "deck.recalled"):
@@ -133,18 +154,18 @@ def jammed(d: Decision, name: str) -> None:
     d.emit("device.jammed", clause, device=name)
     warn(d, "jam", device=name, clause=(clause,), text=f"cards are stuck in the {name}")
     if given is None or given.name != "ClearJam":
-        stopped(d, name, given, "jams", cards_inside=True)
+        stopped(d, name, given, "jams", cards_inside=True, stuck=True)
 
 
-def failed(d: Decision, name: str, why: str) -> None:
-    """A part does not work, or a cycle does not end."""
+def failed(d: Decision, name: str, why: str, *, begun: bool = True) -> None:
+    """A part does not work, or a cycle does not end. `begun`: not where a command was refused for it."""
     given = d.state.devices[name].doing
     if not d.may("device.failed", device=name):
         return
     clause = CLAUSE_OF[name]
     d.emit("device.failed", clause, "13.H", device=name, reason=why)
     warn(d, "fail", device=name, clause=(clause, "13.H"), text=f"the {name} {why}")
-    stopped(d, name, given, why, cards_inside=True)
+    stopped(d, name, given, why, cards_inside=True, stuck=begun and given is not None)
 
 
 def _cycle_failed(d: Decision, name: str, given: Given, why: str) -> None:
@@ -161,7 +182,12 @@ def answered(d: Decision, report: CommandAnswered) -> None:
     """A command was taken on, refused, or its fate is unknown."""
     name = report.device
     device = d.state.devices.get(name)
-    if device is None or device.doing is None or device.doing.id != report.id or device.doing.answered:
+    if device is None:
+        return
+    if any(given.id == report.id for given in device.beside):
+        _beside_answered(d, report)
+        return
+    if device.doing is None or device.doing.id != report.id or device.doing.answered:
         return
     given, answer = device.doing, report.answer
     if isinstance(answer, wire.Done):
@@ -177,12 +203,13 @@ def answered(d: Decision, report: CommandAnswered) -> None:
     if reason is Reason.JAMMED:
         jammed(d, name)
     elif reason is Reason.FAILED:
-        failed(d, name, "has failed")
+        failed(d, name, "has failed", begun=False)
     elif reason is Reason.NOT_JAMMED:
         _way_free(d, name)
     elif reason in _HINDRANCES or (reason is Reason.NO_CARDS and given.name == "Shuffle"):
         d.emit("cycle.failed", device=name, id=given.id, command=given.name, reason=reason.name.lower())
-        d.emit("device.hindered", device=name, reason=_HINDRANCES.get(reason, "no cards lie in its infeed"))
+        why = _HINDRANCES.get(reason, "no cards lie in its infeed")
+        d.emit("device.hindered", device=name, reason=why, locked=reason is Reason.LOCKED)
     elif reason is Reason.NO_CARDS and given.name == "Eject":
         d.emit("cycle.completed", device=name, id=given.id, command=given.name)
         if given.deck in d.state.decks:
@@ -190,6 +217,15 @@ def answered(d: Decision, report: CommandAnswered) -> None:
     else:
         why = "does not know what became of a command" if told == "unknown" else f"refused: {reason.name.lower()}"
         _cycle_failed(d, name, given, why)
+
+
+def _beside_answered(d: Decision, report: CommandAnswered) -> None:
+    """A lock or a light. A device that cannot do it is not asked again; what is forbidden stays forbidden."""
+    if isinstance(report.answer, wire.Done):
+        d.emit("command.answered", device=report.device, id=report.id, answer="done")
+    else:
+        reason = report.answer.reason.name.lower() if report.answer else "unknown"
+        d.emit("command.answered", device=report.device, id=report.id, answer="refused", reason=reason)
 
 
 def _way_free(d: Decision, name: str) -> None:
@@ -220,12 +256,13 @@ def _event(d: Decision, name: str, happened: wire.AnyEvent) -> None:
         _cards_present(d, name, happened)
     elif isinstance(happened, wire.Fault):
         failed(d, name, f"reports a fault: {happened.code.name.lower()}")
-    elif isinstance(happened, wire.Door) and device.hindered:
-        d.emit("device.freed", device=name, door=happened.state.name.lower())
-    elif isinstance(happened, wire.PowerUp) and happened.memory_kept and (given or inside(d.state, name)):
+    elif isinstance(happened, wire.Door):
+        _door(d, name, happened.state)
+    elif isinstance(happened, wire.PowerUp) and happened.memory_kept:
+        d.emit("device.powered_up", device=name)
         if given and device.state is DeviceState.WORKING:
             _cycle_failed(d, name, given, "lost its power")
-        else:
+        elif given or inside(d.state, name):
             warn(d, "restart", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} lost its power")
             stopped(d, name, given, "lost its power", cards_inside=True)
     elif isinstance(happened, wire.Jam):
@@ -236,6 +273,39 @@ def _event(d: Decision, name: str, happened: wire.AnyEvent) -> None:
         if given.name == "Shuffle":
             shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
         _of_command(d, name, given, happened)
+    elif device.late and getattr(happened, "command", 0) == device.late.id:
+        _of_late(d, name, device.late, happened)
+
+
+@enforces("13.F", "13.G")
+def _door(d: Decision, name: str, door: wire.DoorState) -> None:
+    """Opened while the device works, or with a deck inside that is ready or in play: nobody knows what it has lost."""
+    state, device = d.state, d.state.devices[name]
+    if door is wire.DoorState.CLOSED:
+        cause_gone(d, f"{name}.door")
+        if device.hindered:
+            d.emit("device.freed", device=name, door="closed")
+    elif door is wire.DoorState.OPEN:
+        ready = [deck for deck in inside(state, name) if state.decks[deck].state not in _NOT_HARMED]
+        if device.doing or ready:
+            warn(d, "door", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} was opened with cards inside")
+            stopped(d, name, device.doing, "was opened", cards_inside=True)
+
+
+def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> None:
+    """The end of a cycle that was given up while the link was away: its cards are where they are."""
+    deck, round_ = d.state.decks.get(late.deck), d.state.round
+    if isinstance(happened, wire.StackPresented) and happened.place is Place.EXIT and deck and inside(d.state, name):
+        if late.target == "stub" and round_ and not round_.void:
+            stub_at_exit(d, late, happened.cards, late=True)
+        elif late.name == "Eject":
+            ejected(d, name, late, happened.cards, late=True)
+        else:
+            source = ledger.HELD if late.name == "Release" else ledger.IN_DEVICE[name][0]
+            moves = ledger.part(deck.cards, source, max(happened.cards, 0), ledger.IN_DEVICE[name][-1])
+            d.emit("cards.presented", device=name, deck=late.deck, cards=happened.cards, moves=moves, late=True)
+    elif isinstance(happened, wire.CycleDone) and d.state.devices[name].hindered:
+        d.emit("device.freed", device=name, ended=late.id)
 
 
 def _of_command(d: Decision, name: str, given: Given, happened: wire.AnyEvent) -> None:

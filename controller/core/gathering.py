@@ -128,13 +128,13 @@ def lock_out(d: Decision, deck: str, *clause: str, reason: str) -> None:
 # --- cards that a device brings out ---------------------------------------------------------------------------------
 
 
-def ejected(d: Decision, name: str, given: Given, number: int) -> None:
+def ejected(d: Decision, name: str, given: Given, number: int, **late: bool) -> None:
     """An Eject has brought cards to the exit."""
     deck = d.state.decks[given.deck]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     number = number if number >= 0 else ledger.count(deck.cards, within)
     moves = ledger.seen(deck.cards, within, number, exit_)
-    d.emit("cards.presented", device=name, deck=given.deck, cards=number, moves=moves)
+    d.emit("cards.presented", device=name, deck=given.deck, cards=number, moves=moves, **late)
     tell_difference(d, given.deck, within[0], moves)
 
 

@@ -105,9 +105,15 @@ def _gather_one(state: State, name: str) -> Step:
     if emptied_by_device(state, place):
         at_exit = state.devices[device].at_exit
         return Step(f"Take the cards from the {device}." if at_exit else f"The {device} brings its cards out.", why)
+    first = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
-        return Step(f"Free the jam in the {device}, or take all cards out by hand and count them.", why)
-    return Step(f"Gather the cards at {device or place}, and count them.", why)
+        return Step(f"{first}Free the jam in the {device}, or take all cards out by hand and count them.", why)
+    return Step(f"{first}Gather the cards at {device or place}, and count them.", why)
+
+
+def _open_first(state: State, device: str) -> str:
+    """What comes before a hand can reach into a device."""
+    return f"The {device} is locked: say that you open it. " if device and state.devices[device].locked else ""
 
 
 def _warning(state: State) -> Step | None:
@@ -120,7 +126,8 @@ def _warning(state: State) -> Step | None:
             return Step(f"Clear the warning {key}.", f"It was: {warned.text}. A {warned.needs} clears it.", clause)
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
-            return Step(f"Free the jam in the {warned.device} and say so.", warned.text, clause)
+            first = _open_first(state, warned.device)
+            return Step(f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause)
         if device:
             text = f"See to the {warned.device}, or a floorperson takes it out of service."
             return Step(text, warned.text, (*clause, "13.H"))
@@ -217,7 +224,8 @@ def _stub(state: State) -> Step | None:
     if stub_may_leave(state, round_):
         if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
             return Step("Take the stub from the shoe.", "All hands have their cards.", ("10.B(5)",))
-        return Step("Take the stub out.", "All hands have their cards.", ("10.B(5)",))
+        first = _open_first(state, "shoe") if round_.method is Method.AUTOMATED_SHOE else ""
+        return Step(f"{first}Take the stub out.", "All hands have their cards.", ("10.B(5)",))
     if round_.stub_out and stub_count_due(state):
         return Step("Count the stub face down, and say how many.", "Its count is due.", ("8.E", "9.D", "10.C"))
     return None

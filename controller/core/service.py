@@ -8,6 +8,7 @@ from controller.core.actions import (
     ClearWarning,
     EmptyDevice,
     FreeJam,
+    OpenDevice,
     PutInService,
     TakeOutOfService,
     TestDevice,
@@ -31,6 +32,7 @@ WARNINGS: dict[str, tuple[str, bool]] = {
     "cycle": ("dealer", True),
     "restart": ("dealer", True),
     "count": ("floor", False),
+    "door": ("floor", False),
 }
 _RANK = {"dealer": 0, "technician": 1, "floor": 2}
 
@@ -48,9 +50,11 @@ LIMIT = {
 def give(
     d: Decision, device: str, name: str, *clause: str, deck: str = "", target: str = "", **args: int | bool
 ) -> None:
-    """Give a device a command. The number of this event is the command's id."""
+    """Give a device the command for a cycle, unlocked first. The number of this event is the command's id."""
     until_ms = d.now_ms + int(getattr(d.state.setup.limits, LIMIT[name]))
     found = d.state.devices[device]
+    if found.locked:
+        give_beside(d, device, "Unlock")
     d.emit(
         "command.given",
         *clause,
@@ -61,6 +65,12 @@ def give(
         target=target,
         until_ms=until_ms,
     )
+
+
+def give_beside(d: Decision, device: str, name: str, *clause: str, **args: int | str) -> None:
+    """Lock, Unlock or Indicate: taken on at any time, and no cycle, so the device's state stays as it is."""
+    boot = d.state.devices[device].boot
+    d.emit("command.given", *clause, device=device, command={"name": name, **args}, boot=boot, stays=True)
 
 
 def warn(d: Decision, name: str, *, text: str, clause: tuple[str, ...], device: str = "", deck: str = "") -> None:
@@ -111,6 +121,15 @@ def free_jam(d: Decision, act: FreeJam) -> Refusal | None:
     if d.state.devices[act.device].state is not DeviceState.JAMMED:
         return Refusal(f"the {act.device} is not jammed", "it is", (CLAUSE_OF[act.device],))
     give(d, act.device, "ClearJam", CLAUSE_OF[act.device])
+    return None
+
+
+@takes(OpenDevice)
+def open_device(d: Decision, act: OpenDevice) -> Refusal | None:
+    """It is unlocked, and stays so until its next cycle or warning."""
+    if not d.state.devices[act.device].locked:
+        return Refusal(f"the {act.device} is not locked", "it is")
+    d.emit("device.opened", CLAUSE_OF[act.device], device=act.device, who=act.who)
     return None
 
 
@@ -173,6 +192,9 @@ def take_out(d: Decision, act: TakeOutOfService) -> Refusal | None:
                 "it is shown to be empty, or the missing cards are declared",
                 ("13.H",),
             )
+    given = state.devices[act.device].doing
+    if given:
+        d.emit("cycle.lost", CLAUSE_OF[act.device], device=act.device, id=given.id, reason="it is taken out of service")
     d.emit("device.out_of_service", "13.H", device=act.device, how=act.how, who=act.who)
     for name in decks:
         for kind in ("shuffle.failed", "deck.recalled"):

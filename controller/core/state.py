@@ -18,7 +18,7 @@ class Given(msgspec.Struct):
     name: str
     boot: int
     until_ms: int
-    args: dict[str, int | bool] = {}
+    args: dict[str, int | bool | str] = {}
     deck: str = ""
     target: str = ""  # whose stack it brings
     answered: bool = False
@@ -39,6 +39,13 @@ class Device(msgspec.Struct):
     doing: Given | None = None
     at_exit: Given | None = None  # whose stack lies at the exit
     hindered: str = ""  # why it last refused; until somebody has seen to it
+    late: Given | None = None  # given up while the link was away; its events may still come
+    can_lock: bool = False
+    can_show: bool = False
+    locked: bool = False  # as it was told last, or has told itself
+    shown: str = ""  # the light and the text that it was told last
+    opened_by: str = ""  # who reaches into it: until its next cycle or warning it is not locked
+    beside: list[Given] = []  # locks and lights without an answer: they are no cycles
     out_how: str = ""  # covered, removed, marked
 
 
@@ -169,8 +176,14 @@ class Event(msgspec.Struct, frozen=True):
 
 def pending(state: State) -> list[Given]:
     """The commands that no device has answered yet: after a restart of the host they are given again, as they are."""
-    doing = (device.doing for device in state.devices.values())
-    return sorted((given for given in doing if given and not given.answered), key=lambda given: given.id)
+    found = [given for device in state.devices.values() for given in pending_of(device)]
+    return sorted(found, key=lambda given: given.id)
+
+
+def pending_of(device: Device) -> list[Given]:
+    """The commands that this device has not answered, in the order of their ids."""
+    cycle = [device.doing] if device.doing and not device.doing.answered else []
+    return sorted([*cycle, *device.beside], key=lambda given: given.id)
 
 
 def deck_with_back(state: State, back: str) -> str:

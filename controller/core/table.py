@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core import access, clock, devices
+from controller.core import access, clock, devices, locks
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
 from controller.core.decision import TAKES, Decision, Refusal, why_not
@@ -50,6 +50,7 @@ class Table:
             assert isinstance(report, Tick)
         clock.look_at_clock(decision)
         follow(decision)
+        locks.set_right(decision)
         return decision.events
 
     @property

@@ -25,6 +25,8 @@ from firmware_bridge.messages import Capability, Cycle, Outcome, Place, Reason
 WHO = {Role.DEALER: "dana", Role.FLOOR: "flo", Role.TECHNICIAN: "tess", Role.AUDITOR: "ada"}
 INSIDE = {"shuffler": ("infeed", "shelves", "output"), "shoe": ("shoe", "held")}
 EXIT = {"shuffler": "tray", "shoe": "exit"}
+BESIDE = ("Lock", "Unlock", "Indicate")
+SIDE = (Capability.LOCKS, Capability.INDICATES)
 CYCLE = {
     "Shuffle": Cycle.SHUFFLE, "Deliver": Cycle.DELIVER, "Dispense": Cycle.DISPENSE, "Release": Cycle.RELEASE,
     "Eject": Cycle.EJECT, "ClearJam": Cycle.CLEAR_JAM, "SelfTest": Cycle.SELF_TEST,
@@ -41,6 +43,8 @@ class FakeDevice:
     jammed: bool = False
     failed: bool = False
     door_open: bool = False
+    locked: bool = False
+    shows: str = ""
     presented_by: int = 0
     last_command: int = 0
     waiting: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # commands not carried out yet
@@ -49,11 +53,11 @@ class FakeDevice:
 def capabilities(setup: Setup, device: str) -> tuple[int, ...]:
     """What a device that fits this set-up can do."""
     if device == "shoe":
-        return (Capability.COUNTS, Capability.HOLDS_STACK)
+        return (Capability.COUNTS, Capability.HOLDS_STACK, *SIDE)
     kind = setup.shuffler or ShufflerKind()
     pairs = {Capability.COUNTS: kind.counts, Capability.FEEDS_SHOE: kind.feeds_shoe,
              Capability.RESHUFFLES: kind.reshuffles, Capability.RECOGNISES: kind.recognises}  # fmt: skip
-    return tuple(capability for capability, has in pairs.items() if has)
+    return (*(capability for capability, has in pairs.items() if has), *SIDE)
 
 
 class House:
@@ -70,10 +74,12 @@ class House:
         self.devices: dict[str, FakeDevice] = {}
         self.faults: dict[tuple[str, str], str] = {}  # (device, command) → what goes wrong with the next one
         self.works = True  # devices carry commands out by themselves
+        self.answers = True  # they take on locks and lights
         self.takes = True  # the dealer takes what lies at an exit
         self.kinds: list[int] = []  # what a recognising shoe sees next
         self.shuffled_kinds: list[int] = list(self.setup.game.copies)
         self._todo: deque[tuple[str, int, dict[str, Any]]] = deque()
+        self._side: deque[tuple[str, int, dict[str, Any]]] = deque()  # locks and lights: at once, and also while busy
         self._busy = False
         self.do(act.Configure(setup=self.setup, who="tess", role=Role.TECHNICIAN))
         if connect:
@@ -104,6 +110,8 @@ class House:
         self.now += 1.0
         made = self.table.handle(report, self.now)
         self._keep(made)
+        while self._side and self.answers:
+            self._lock_or_show(*self._side.popleft())
         self._run()
         return made
 
@@ -112,7 +120,9 @@ class House:
         self.events += made
         for event in made:
             apply(self.folded, event)
-            if event.kind == "command.given":
+            if event.kind == "command.given" and event.data["command"]["name"] in BESIDE:
+                self._side.append((event.data["device"], event.seq, event.data["command"]))
+            elif event.kind == "command.given":
                 self._todo.append((event.data["device"], event.seq, event.data["command"]))
             assert not event.kind.startswith("ledger.broken"), event
 
@@ -165,7 +175,7 @@ class House:
         device.online = True
         made = self.handle(DeviceReady(name, device.boot, capabilities(self.setup, name), last_command=0))
         for id, command in device.waiting:
-            self._todo.append((name, id, command))
+            (self._side if command["name"] in BESIDE else self._todo).append((name, id, command))
         device.waiting = []
         self._run()
         return made
@@ -173,6 +183,7 @@ class House:
     def restart(self, name: str) -> list[Event]:
         """The power went off and on."""
         self._todo = deque(todo for todo in self._todo if todo[0] != name)
+        self._side = deque(todo for todo in self._side if todo[0] != name)
         return self.connect(name, boot=self.devices[name].boot + 1)
 
     def lose(self, name: str) -> list[Event]:
@@ -182,6 +193,27 @@ class House:
 
     def _answer(self, name: str, id: int, reason: Reason | None = None) -> None:
         self.handle(CommandAnswered(name, id, wire.Refused(id, reason) if reason else wire.Done(id)))
+
+    def _lock_or_show(self, name: str, id: int, command: dict[str, Any]) -> None:
+        """No cycle, and no time passes."""
+        device, kind = self.devices[name], command["name"]
+        if not device.online:
+            device.waiting.append((id, command))
+            return
+        fault = self.faults.pop((name, kind), "")
+        answer = wire.Refused(id, Reason[fault[7:]]) if fault.startswith("refuse:") else wire.Done(id)
+        device.last_command = max(device.last_command, id)
+        self._keep(self.table.handle(CommandAnswered(name, id, answer), self.now))
+        if fault:
+            return
+        if kind == "Indicate":
+            device.shows = wire.Light(command["light"]).name
+            return
+        device.locked = kind == "Lock"
+        device.number += 1
+        door = wire.DoorState.LOCKED if device.locked else wire.DoorState.UNLOCKED
+        event = DeviceEvent(name, device.boot, wire.Door(device.number, 0, door))
+        self._keep(self.table.handle(event, self.now))
 
     def _carry_out(self, name: str, id: int, command: dict[str, Any]) -> None:
         device, kind = self.devices[name], command["name"]
@@ -213,10 +245,12 @@ class House:
         kind = command["name"]
         if device.failed:
             return Reason.FAILED
+        if device.jammed and kind != "ClearJam":
+            return Reason.JAMMED
+        if device.locked:
+            return Reason.LOCKED
         if kind == "ClearJam":
             return None if device.jammed else Reason.NOT_JAMMED
-        if device.jammed:
-            return Reason.JAMMED
         if device.door_open:
             return Reason.DOOR_OPEN
         if kind != "SelfTest" and kind not in ("Shuffle",) and not command.get("hold") and self.count(EXIT[name]):

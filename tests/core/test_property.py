@@ -13,6 +13,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.game import Method
 from controller.core.guards import HOUR_MS
+from controller.core.locks import to_be_locked
 from controller.core.machines import DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceEvent
 from controller.core.setup import Setup, ShufflerKind
@@ -191,6 +192,11 @@ class Rounds(RuleBasedStateMachine):
         assert encode(decode(encode(state))) == encode(state)
         self._look()
         assert self.house.table.next_step().text
+        for name, device in state.devices.items():
+            if device.online:
+                assert device.locked is to_be_locked(state, name) or not device.can_lock
+                assert device.locked is self.house.devices[name].locked or not self.house.answers
+                assert not (device.locked and device.state is DeviceState.WORKING)
         rack = [name for name, deck in state.decks.items() if deck.cards.get("rack")]
         assert len(rack) <= 1, "one deck in the rack"
         assert not (self.house.at() is TableState.BETTING and state.warnings and self._blocks())

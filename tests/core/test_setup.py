@@ -11,7 +11,7 @@ from controller.core import actions as act
 from controller.core.game import DRAGON_POKER, Deal, Game, Method
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind, setup_fault
-from tests.core.driver import House, capabilities, same_after_snapshot
+from tests.core.driver import SIDE, House, capabilities, same_after_snapshot
 
 clause = pytest.mark.clause
 
@@ -122,7 +122,7 @@ def test_a_deck_is_53_cards() -> None:
 def test_a_device_that_does_not_fit_the_set_up_is_refused() -> None:
     house = House(connect=False)
     house.setup = msgspec.structs.replace(house.setup, shuffler=ShufflerKind())
-    assert capabilities(house.setup, "shuffler") == ()
+    assert capabilities(house.setup, "shuffler") == SIDE
     (event,) = house.connect("shuffler")
     assert event.kind == "device.refused"
     assert event.data["reason"] == "it lacks: counts, feeds_shoe"
