@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test lint bench docs lock clean
+.PHONY: run test lint bench docs lock deb test-deb clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce
@@ -33,6 +33,16 @@ lock:
 	build/lock-venv/bin/pip install -q pip-tools
 	build/lock-venv/bin/pip-compile -q --all-extras --generate-hashes --strip-extras --allow-unsafe --upgrade \
 	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header -o requirements.lock pyproject.toml
+
+# The Debian package. Pages in build/man/ and completions in build/completion/ are taken into it; MANUAL names the targets
+# that write them.
+MANUAL ?=
+deb: $(READY) $(MANUAL)
+	$(BIN)/python debian/build.py
+
+# Install, upgrade, remove and purge it on a machine in a container (root; mmdebstrap and systemd-container).
+test-deb: deb
+	DRAGONSHOE_DEB=$$(ls -t build/dragonshoe_*.deb | head -1) $(BIN)/pytest tests/package
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -1,0 +1,186 @@
+"""Install, run, break, upgrade, remove and purge the Debian package, in this order, on one machine.
+
+`make test-deb` builds the package and names it in DRAGONSHOE_DEB; without it these tests skip.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.package.machine import Machine, make_root, until
+
+HERE = Path(__file__).parent
+ARCHIVE = HERE.parent.parent / "build" / "bookworm.tar"
+STAND_IN = "/etc/systemd/system/shoed.service.d/stand-in.conf"
+PEER = """
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.connect("/run/shoed/control.sock")
+s.sendall(b"%s")
+print(s.recv(16).decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def package() -> Path:
+    """The package under test."""
+    if "DRAGONSHOE_DEB" not in os.environ:
+        pytest.skip("needs the built package: run `make test-deb`")
+    for tool in ("mmdebstrap", "systemd-nspawn", "nsenter"):
+        assert shutil.which(tool), f"{tool} is missing: apt install mmdebstrap systemd-container util-linux"
+    return Path(os.environ["DRAGONSHOE_DEB"])
+
+
+@pytest.fixture(scope="module")
+def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A bare machine; the stand-in waits there, so that the sandbox is tried before the daemon is."""
+    folder = tmp_path_factory.mktemp("machine")
+    root = folder / "root"
+    make_root(ARCHIVE, root)
+    shutil.copy(package, root / "first.deb")
+    upgraded(package, folder, root / "second.deb")
+    program = root / "usr/local/bin/stand-in"
+    program.write_text(f"#!/usr/lib/dragonshoe/bin/python3 -I\n{(HERE / 'stand_in.py').read_text()}")
+    program.chmod(0o755)
+    drop_in = root / STAND_IN[1:]
+    drop_in.parent.mkdir(parents=True)
+    drop_in.write_text("[Service]\nExecStart=\nExecStart=/usr/local/bin/stand-in\n")
+    machine = Machine(root)
+    yield machine
+    machine.close()
+    shutil.rmtree(root)
+
+
+def upgraded(package: Path, folder: Path, target: Path) -> None:
+    """The same package with a higher version, and a configuration that its maker has changed."""
+    tree = folder / "second"
+    subprocess.run(["dpkg-deb", "--raw-extract", str(package), str(tree)], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub(r"^Version: .*$", r"\g<0>+next", control.read_text(), flags=re.M))
+    with (tree / "etc/shoed/table.toml").open("a") as config:
+        config.write("# A line of the new version.\n")
+    subprocess.run(["dpkg-deb", "-Znone", "--root-owner-group", "-b", str(tree), str(target)], check=True)
+    shutil.rmtree(tree)
+
+
+def active(machine: Machine) -> bool:
+    return machine.unit("shoed.service", "ActiveState") == "active"
+
+
+def test_install(machine: Machine) -> None:
+    said = machine.run("dpkg -i /first.deb")
+    assert not re.search(r"warn|error|fail", said, re.I), said
+    assert active(machine), machine.run("systemctl status shoed.service", check=False)
+    assert machine.run("systemctl is-enabled shoed.service shoed.socket") == "enabled\nenabled"
+    assert machine.run("stat -c '%U:%G %a' /etc/shoed /etc/shoed/table.toml /var/lib/shoed /run/shoed").split("\n") == [
+        "root:shoed 750",
+        "root:shoed 640",
+        "shoed:shoed 750",
+        "shoed:shoed 755",
+    ]
+    for role in ("dealer", "floor", "technician", "auditor"):
+        machine.run(f"getent group shoed-{role}")
+    assert machine.run("dpkg --verify dragonshoe") == ""
+
+
+@pytest.mark.parametrize("command", ["shoed", "shoectl", "shoesim"])
+def test_the_commands_run(machine: Machine, command: str) -> None:
+    assert "Usage:" in machine.run(f"cd /tmp && {command} --help")
+    machine.run(f"{command} --version")
+
+
+def test_the_shipped_configuration_and_scenarios_are_good(machine: Machine) -> None:
+    read = (
+        "from pathlib import Path; from controller.shoed import read_config; read_config(Path('/etc/shoed/table.toml'))"
+    )
+    machine.run(f'/usr/lib/dragonshoe/bin/python3 -I -c "{read}"')
+    machine.run("shoesim play /usr/share/doc/dragonshoe/examples/scenarios/shoe_jams_in_the_deal.toml")
+
+
+def test_what_the_sandbox_allows_and_refuses(machine: Machine) -> None:
+    assert json.loads(machine.run("cat /var/lib/shoed/probe.json")) == {
+        "commit": "yes",
+        "call back": "yes",
+        "find usb": "yes",
+        "hear udev": "yes",
+        "use a terminal": "yes",
+        "read the configuration": "yes",
+        "see no other's processes": "yes",
+        "import everything": "yes",
+        "open a network socket": "Address family not supported by protocol",
+        "write the configuration": "Permission denied",
+        "write the program": "Read-only file system",
+        "make code": "Operation not permitted",
+        "become root": "Operation not permitted",
+        "list homes": "Permission denied",
+        "handed over": "http ('127.0.0.1', 8053)",
+    }
+
+
+def ask(machine: Machine, user: str, word: str = "who") -> str:
+    return machine.run(f"setpriv --reuid {user} --regid {user} --clear-groups python3 -c '{PEER % word}'")
+
+
+def test_the_daemon_is_told_who_speaks(machine: Machine) -> None:
+    machine.run("useradd --no-create-home dealer")
+    assert ask(machine, "dealer") == machine.run("id -u dealer")
+
+
+def test_it_comes_back_when_it_is_killed_and_when_it_hangs(machine: Machine) -> None:
+    def restarts() -> int:
+        return int(machine.unit("shoed.service", "NRestarts"))
+
+    before = restarts()
+    machine.run("systemctl kill --signal=KILL shoed.service")
+    until("active after a kill", lambda: restarts() > before and active(machine))
+    machine.run(f"timeout 1 python3 -c '{PEER % 'hang'}'", check=False)
+    until(
+        "active after a hang", lambda: int(machine.unit("shoed.service", "NRestarts")) > before + 1 and active(machine)
+    )
+    assert "Watchdog timeout" in machine.run("journalctl -u shoed.service --no-pager")
+
+
+def test_upgrade_keeps_configuration_and_journal(machine: Machine) -> None:
+    machine.run("echo '# Ours.' >> /etc/shoed/table.toml; echo evidence > /var/lib/shoed/journal.db")
+    number = machine.unit("shoed.service", "MainPID")
+    machine.run("dpkg --force-confdef --force-confold -i /second.deb")
+    assert machine.run("tail -1 /etc/shoed/table.toml") == "# Ours."
+    assert machine.run("stat -c '%U:%G %a' /etc/shoed/table.toml") == "root:shoed 640"
+    assert machine.run("cat /var/lib/shoed/journal.db") == "evidence"
+    assert active(machine)
+    assert machine.unit("shoed.service", "MainPID") != number
+
+
+def test_upgrade_leaves_a_switched_off_daemon_off(machine: Machine) -> None:
+    machine.run("systemctl disable --now shoed.service shoed.socket")
+    machine.run("dpkg --force-confold -i /second.deb")
+    assert machine.run("systemctl is-enabled shoed.service shoed.socket", check=False) == "disabled\ndisabled"
+    assert not active(machine)
+    machine.run("systemctl enable --now shoed.socket shoed.service")
+
+
+def test_remove_keeps_configuration_and_journal(machine: Machine) -> None:
+    machine.run("dpkg -r dragonshoe")
+    assert not active(machine)
+    assert machine.run("ls /usr/lib | grep -c dragonshoe; ls /usr/bin | grep -c '^shoe'", check=False) == "0\n0"
+    assert machine.run("tail -1 /etc/shoed/table.toml; cat /var/lib/shoed/journal.db") == "# Ours.\nevidence"
+    machine.run("dpkg --force-confold -i /first.deb")
+    assert machine.run("tail -1 /etc/shoed/table.toml; cat /var/lib/shoed/journal.db") == "# Ours.\nevidence"
+    assert active(machine)
+
+
+def test_purge_removes_all_but_the_journal(machine: Machine) -> None:
+    machine.run("touch /etc/shoed/people.toml")
+    assert "the journal stays in /var/lib/shoed" in machine.run("dpkg -P dragonshoe")
+    assert machine.run("cat /var/lib/shoed/journal.db") == "evidence"
+    machine.run("dpkg -i /first.deb; rm /var/lib/shoed/journal.db; dpkg -P dragonshoe")
+    machine.run(f"rm -r $(dirname {STAND_IN})")
+    assert machine.run("find / -xdev -name '*shoe*'") == ""
