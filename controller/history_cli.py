@@ -13,12 +13,14 @@ from controller.core.history import impact, rebuild
 from controller.journal import JournalReader, check
 from controller.journal_proof import journal_option, number_type, told
 from controller.options import json_option
+from controller.progress import Progress
 
 
 def _events(reader: JournalReader) -> Iterator[core.Event]:
     """The events as the core knows them, each checked against the chain: a dispute is not settled by a forgery."""
-    for event in check(reader.events()):
-        yield core.Event(event.seq, event.kind, event.clause, event.data)
+    with Progress("read {} events", reader.head.seq) as progress:
+        for event in progress.over(check(reader.events())):
+            yield core.Event(event.seq, event.kind, event.clause, event.data)
 
 
 @click.command("round")

@@ -6,7 +6,6 @@ import functools
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -18,9 +17,9 @@ from controller import show
 from controller.journal import Checkpoint, Event, JournalDamaged, JournalError, JournalForeign, JournalReader
 from controller.journal.export import LONGEST_LINE, Span, csv_lines, json_lines, span, verify_lines
 from controller.options import json_option
+from controller.progress import Progress
 
 DEFAULT = Path("/var/lib/shoed/journal.db")
-PROGRESS_EVERY_S = 1.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,16 +86,15 @@ def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bo
     where = file or path
     watch = _Watch(expect)
     try:
-        found = _verify(where, watch)
+        with watch.progress:
+            found = _verify(where, watch)
         watch.conclude(found)
     except JournalDamaged as damage:
-        watch.wipe()
         if as_json:
             show.say_json({"whole": False, "bad": damage.seq, "reason": damage.reason})
         else:
             show.say(show.plain(f"{where}: {damage}"), "red")
         return 1
-    watch.wipe()
     if as_json:
         show.say_json({"whole": True, "events": found.count, **msgspec.to_builtins(found)})
         return 0
@@ -113,7 +111,7 @@ def _verify(where: Path, watch: _Watch) -> Span:
     except JournalForeign:
         return _verify_file(where, watch)
     with reader:
-        watch.last = reader.head.seq
+        watch.progress.length = reader.head.seq
         head = reader.verify(on_event=watch.take)
         return Span(1, head.seq, "0" * 64, head.hash)
 
@@ -138,26 +136,15 @@ class _Watch:
     """Sees every good event go by: tells how far it is, and looks for the one that is expected."""
 
     def __init__(self, expect: Checkpoint | None) -> None:
-        self.last: int | None = None
+        self.progress = Progress("verified {} events")
         self._expect = expect
         self._found: str | None = None
-        self._told_at = time.monotonic()
-        self._told = False
 
     def take(self, event: Event) -> None:
         """One more."""
         if self._expect is not None and event.seq == self._expect.seq:
             self._found = event.hash
-        if event.seq % 1000 == 0 and time.monotonic() - self._told_at >= PROGRESS_EVERY_S:
-            self._told_at = time.monotonic()
-            self._told = True
-            of = f" of {self.last}" if self.last else ""
-            click.echo(f"\rshoectl: verified {event.seq}{of} events", err=True, nl=not sys.stderr.isatty())
-
-    def wipe(self) -> None:
-        """Leave no half line on a terminal."""
-        if self._told and sys.stderr.isatty():
-            click.echo(err=True)
+        self.progress.step()
 
     def conclude(self, found: Span) -> None:
         """JournalDamaged unless what is expected was there."""
@@ -204,9 +191,10 @@ def export(
     to_stdout = str(file) == "-"
     if as_json and to_stdout and form == "csv":
         raise click.UsageError("CSV on standard output is no JSON")
-    with JournalReader(path) as reader:
+    with JournalReader(path) as reader, Progress("wrote {} events") as progress:
         part = span(reader, first, last)
-        lines = csv_lines(reader, part) if form == "csv" else json_lines(reader, part, proof=proof)
+        progress.length = part.count
+        lines = progress.over(csv_lines(reader, part) if form == "csv" else json_lines(reader, part, proof=proof))
         if to_stdout:
             out = sys.stdout.buffer
             for text in lines:

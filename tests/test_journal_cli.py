@@ -19,9 +19,10 @@ import pytest
 import structlog
 from click.testing import CliRunner, Result
 
-from controller import journal_proof
+from controller import progress
 from controller.journal import Event, Journal, NewEvent
 from controller.shoectl import cli
+from tests import terminal
 from tests.test_journal_chain import TS
 from tests.test_journal_store import by_hand, filled, new
 
@@ -139,13 +140,27 @@ def test_what_is_no_journal(tmp_path: Path) -> None:
 
 def test_progress_goes_to_standard_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path, 2100)
-    monkeypatch.setattr(journal_proof, "PROGRESS_EVERY_S", float("inf"))
+    monkeypatch.setattr(progress, "AFTER_S", float("inf"))
     assert shoectl("verify", path).stderr == ""
-    monkeypatch.setattr(journal_proof, "PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "AFTER_S", 0.0)
     result = shoectl("verify", path, "--json")
     assert json.loads(result.stdout)["events"] == 2100
     assert "verified 1000 of 2100 events" in result.stderr
     assert "verified 2000 of 2100 events" in result.stderr
+    result = shoectl("export", path.with_name("all.jsonl"), "--journal", path)
+    assert result.exit_code == 0
+    assert "wrote 2000 of 2100 events" in result.stderr
+    assert "verified 1000 events" in shoectl("verify", path.with_name("all.jsonl")).stderr
+
+
+def test_progress_is_a_bar_on_a_terminal(path: Path) -> None:
+    filled(path, 2100)
+    program = f"from controller import progress; progress.AFTER_S = 0.0; {terminal.SHOECTL}"
+    with terminal.Terminal("journal", "verify", str(path), program=program) as screen:
+        assert screen.end() == 0
+    assert re.search(r"verified events +\[#+-+\] +(1000|2000)/2100", screen.shown)
+    assert re.search(r"verified events +\[#+\] +2100/2100", screen.shown)
+    assert "2100 events, chain whole" in screen.shown.splitlines()[-1]
 
 
 # --- tail and show ----------------------------------------------------------------------------------------------------
