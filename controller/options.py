@@ -1,11 +1,13 @@
-"""The arguments and options that the verbs of a technician share."""
+"""The arguments and options that the verbs share."""
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import click
 
+from controller.client import INSTALLED, SIMULATED, VARIABLE, Client, ClientError, find_socket
 from firmware_bridge.transport import PortSettings, PortUnsuitable, parse_address
 
 
@@ -35,3 +37,28 @@ baud_option = click.option(
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON Lines.")
+
+
+class Daemon(click.ParamType[Client]):
+    """The socket of a daemon, and whoever is behind it."""
+
+    name = "socket"
+
+    def convert(self, value: str | Path | Client, param: click.Parameter | None, ctx: click.Context | None) -> Client:
+        """Nothing is asked yet: whether anybody is there is seen when something is."""
+        return value if isinstance(value, Client) else Client(Path(value))
+
+
+def _daemon(ctx: click.Context, param: click.Parameter, given: Client | None) -> Client:
+    if given is not None:
+        return given
+    try:
+        return Client(find_socket())
+    except ClientError as error:
+        raise click.ClickException(str(error)) from None
+
+
+socket_option = click.option(
+    "--socket", "daemon", type=Daemon(), metavar="PATH", callback=_daemon,
+    help=f"The daemon's socket; otherwise ${VARIABLE}, {INSTALLED} or {SIMULATED}, whichever is there.",
+)  # fmt: skip

@@ -15,7 +15,9 @@ from typing import Any, NoReturn
 import click
 import structlog
 
-from controller import history_cli, journal_cli, rules_cli, technician
+from controller import actions_cli, daemon_cli, history_cli, journal_cli, rules_cli, technician
+from controller.completion import completion_verb
+from controller.manual import man_verb
 from controller.show import tell
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -61,12 +63,12 @@ def _run(work: Callable[[], Any]) -> int:
 @click.group(cls=Shoectl, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="dragonshoe", prog_name="shoectl")
 def cli() -> None:
-    """Look at the shuffler and the shoe of a table, and test them.
+    """Ask the daemon of a table, act at the table, read its journal, and test its devices.
 
     PORT is the address of a device: /dev/ttyUSB0, usb:1209:5d0e, usb:1209:5d0e:SERIAL,
     socket://HOST:PORT, rfc2217://HOST:PORT or hwgrep://PATTERN. `shoectl ports` lists what is here.
 
-    Every verb has --json: JSON on standard output, messages on standard error. Exit code 0 is done,
+    Every verb that tells something has --json: JSON on standard output, messages on standard error. Exit code 0 is done,
     1 refused or failed, 2 wrong usage.
     """
     structlog.configure(  # silent but for the worst: the verbs tell themselves what happens to a connection
@@ -77,12 +79,16 @@ def cli() -> None:
 
 
 VERBS = (
+    *daemon_cli.VERBS,
+    *actions_cli.VERBS,
     *technician.VERBS,
     journal_cli.journal,
     history_cli.round_verb,
     history_cli.impact_verb,
     rules_cli.rules_verb,
     rules_cli.diagram_verb,
+    completion_verb,
+    man_verb,
 )
 for verb in VERBS:
     cli.add_command(verb)

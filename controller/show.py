@@ -55,7 +55,16 @@ def fold(line: str, indent: int) -> list[str]:
 
 def say(text: str = "", colour: str | None = None, bold: bool = False) -> None:
     """A line on standard output. click leaves the colour out where it is no terminal."""
-    click.echo(click.style(text, fg=colour, bold=bold or None) if colour or bold else text, color=_colours())
+    click.echo(_styled(text, colour, bold), color=_colours())
+
+
+def styled(text: str, colour: str | None = None, bold: bool = False) -> str:
+    """The text as it is drawn on a terminal by a program that draws."""
+    return text if _colours() is False else _styled(text, colour, bold)
+
+
+def _styled(text: str, colour: str | None, bold: bool) -> str:
+    return click.style(text, fg=colour, bold=bold or None) if colour or bold else text
 
 
 def tell(text: str) -> None:

@@ -20,6 +20,8 @@ from controller.config import (
 from firmware_bridge.link import LinkTiming
 
 if TYPE_CHECKING:
+    import click
+
     from controller.daemon import Daemon
 
 KEPT_JOURNALS = 5
@@ -89,3 +91,10 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         finally:
             playing.cancel()
             await asyncio.gather(playing, return_exceptions=True)
+
+
+def shoesim_command() -> click.Command:
+    """The command `shoesim`, for its manual page."""
+    from simulators.shoesim import cli
+
+    return cli
