@@ -210,7 +210,7 @@ class Endpoint(ABC):
         """Bytes for the host."""
 
 
-class _FdPipe:
+class FdPipe:
     """The device's end of a non-blocking descriptor."""
 
     def __init__(self, fd: int, on_bytes: Callable[[bytes], None], on_gone: Callable[[], None]) -> None:
@@ -269,7 +269,7 @@ class PtyEndpoint(Endpoint):
         self._link = link
         self._path = ""
         self._fds: tuple[int, ...] = ()
-        self._pipe: _FdPipe | None = None
+        self._pipe: FdPipe | None = None
 
     @property
     def address(self) -> str:
@@ -285,7 +285,7 @@ class PtyEndpoint(Endpoint):
         self._path = os.ttyname(theirs)
         if self._link is not None:
             _point(self._link, self._path)
-        self._pipe = _FdPipe(ours, self.driver.feed, self.driver.go_down)
+        self._pipe = FdPipe(ours, self.driver.feed, self.driver.go_down)
         self.driver.come_up()
 
     def pull_out(self) -> None:
@@ -333,7 +333,7 @@ class TcpEndpoint(Endpoint):
         self._port = port  # 0 until the first listening: then the one we got, for good
         self._listener: socket.socket | None = None
         self._client: socket.socket | None = None
-        self._pipe: _FdPipe | None = None
+        self._pipe: FdPipe | None = None
 
     @property
     def address(self) -> str:
@@ -369,7 +369,7 @@ class TcpEndpoint(Endpoint):
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client = client
-        self._pipe = _FdPipe(client.fileno(), self.driver.feed, self._gone)
+        self._pipe = FdPipe(client.fileno(), self.driver.feed, self._gone)
         self.driver.come_up()
 
     def _gone(self) -> None:

@@ -15,14 +15,24 @@ import msgspec
 from firmware_bridge.link import LinkTiming
 from firmware_bridge.messages import Capability
 from simulators.control import ControlError, ask, running
-from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedTable
+from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.endpoints import Endpoint, PtyEndpoint, TcpEndpoint
 from simulators.faults import OF_THE_MECHANICS, FaultName, FaultPlan, ScriptError, read_script
+from simulators.qemu import QemuSerialEndpoint, QemuUsbEndpoint
 from simulators.shuffling import Shelf, Uniform
+from simulators.usb_backend import SoftwareUsbDevice
 
 DEFAULT_FOLDER = Path("build/run")
 NO_FAULTS = b"fault = []"
 DEVICES = click.Choice(["shuffler", "shoe"])
+
+
+def _place(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    kind, colon, socket = (value or "pty").partition(":")
+    if (kind in ("pty", "tcp") and not colon) or (kind in ("qemu-serial", "qemu-usb") and socket):
+        return value
+    raise click.BadParameter(f"{value!r} is no place; known are pty, tcp, qemu-serial:SOCKET and qemu-usb:SOCKET")
+
 
 folder_option = click.option(
     "--dir", "folder", type=click.Path(path_type=Path), default=DEFAULT_FOLDER, show_default=True,
@@ -43,6 +53,10 @@ def cli() -> None:
 @click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True,
               help="How much faster than life the devices work.")  # fmt: skip
 @click.option("--tcp", is_flag=True, help="On TCP ports of this machine instead of ptys.")
+@click.option("--shuffler", "shuffler_at", callback=_place, metavar="PLACE",
+              help="Where the shuffler is, if not on a pty: tcp, or in a virtual machine: qemu-serial:SOCKET or "
+              "qemu-usb:SOCKET.")  # fmt: skip
+@click.option("--shoe", "shoe_at", callback=_place, metavar="PLACE", help="The same for the shoe.")
 @click.option("--shelves", type=click.IntRange(1, 100), default=10, show_default=True, help="Shelves of the shuffler.")
 @click.option("--passes", type=click.IntRange(1, 20), default=3, show_default=True, help="Passes of one shuffle.")
 @click.option("--uniform", is_flag=True, help="Shuffle perfectly instead, as no machine does.")
@@ -71,6 +85,8 @@ async def _run(
     seed: int,
     speed: float,
     tcp: bool,
+    shuffler_at: str | None,
+    shoe_at: str | None,
     shelves: int,
     passes: int,
     uniform: bool,
@@ -94,9 +110,12 @@ async def _run(
         timing=LinkTiming().scaled(speed),
         now=now,
     )
-    endpoints: dict[str, Endpoint] = {}
-    for name, device in (("shuffler", table.shuffler), ("shoe", table.shoe)):
-        endpoints[name] = TcpEndpoint(device, speed=speed) if tcp else PtyEndpoint(device, folder / name, speed=speed)
+    wanted = {"shuffler": shuffler_at, "shoe": shoe_at}
+    devices = {"shuffler": table.shuffler, "shoe": table.shoe}
+    endpoints = {
+        name: _endpoint(wanted[name] or ("tcp" if tcp else "pty"), name, device, folder, speed)
+        for name, device in devices.items()
+    }
     stop = asyncio.Event()
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
@@ -104,6 +123,18 @@ async def _run(
         _announce(endpoints, folder, announce)
         await stop.wait()
     click.echo("stopped", err=True)
+
+
+def _endpoint(place: str, name: str, device: SimulatedDevice, folder: Path, speed: float) -> Endpoint:
+    kind, _, socket = place.partition(":")
+    if kind == "tcp":
+        return TcpEndpoint(device, speed=speed)
+    if kind == "qemu-serial":
+        return QemuSerialEndpoint(device, Path(socket), speed=speed)
+    if kind == "qemu-usb":
+        usb = SoftwareUsbDevice(serial=f"SIM-{name.upper()}", product_name=f"Simulated {name}")
+        return QemuUsbEndpoint(device, Path(socket), usb, speed=speed)
+    return PtyEndpoint(device, folder / name, speed=speed)
 
 
 def _announce(endpoints: dict[str, Endpoint], folder: Path, announce: bool) -> None:

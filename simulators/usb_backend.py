@@ -124,6 +124,15 @@ class SoftwareUsbDevice:
         return {1: "Dragonshoe simulator", 2: self.product_name} | ({3: self.serial} if self.serial is not None else {})
 
 
+def string_descriptor(device: SoftwareUsbDevice, index: int) -> bytes | None:
+    """The bytes of a string descriptor; number 0 lists the languages. None where there is no such string."""
+    strings = device.strings
+    if index and index not in strings:
+        return None
+    text = strings[index].encode("utf-16-le") if index else ENGLISH.to_bytes(2, "little")
+    return bytes((len(text) + 2, STRING_DESCRIPTOR)) + text
+
+
 class _Handle:
     """An opened device, good for one plugging."""
 
@@ -347,12 +356,12 @@ class SoftwareUsb(usb.backend.IBackend):  # type: ignore[misc]  # pyusb has no t
         timeout: int,
     ) -> int:
         with dev_handle.device.lock:
-            strings = dev_handle.check().strings
-        index = wValue & 0xFF
-        if bRequest != GET_DESCRIPTOR or wValue >> 8 != STRING_DESCRIPTOR or (index and index not in strings):
+            device = dev_handle.check()
+        asked = bRequest == GET_DESCRIPTOR and wValue >> 8 == STRING_DESCRIPTOR
+        text = string_descriptor(device, wValue & 0xFF) if asked else None
+        if text is None:
             _fail(errno.EPIPE)  # a device answers what it does not know with a stall
-        text = strings[index].encode("utf-16-le") if index else ENGLISH.to_bytes(2, "little")
-        answer = (bytes((len(text) + 2, STRING_DESCRIPTOR)) + text)[: len(data)]
+        answer = text[: len(data)]
         data[: len(answer)] = array.array("B", answer)
         return len(answer)
 
