@@ -24,24 +24,27 @@ from controller.core.guards import (
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.state import Round, State, due_deck
 
+Offer = dict[str, str | bool]  # an action, and those of its fields that the state knows
+
 
 class Step(msgspec.Struct, frozen=True):
-    """What is to be done now."""
+    """What is to be done now. `do` has the actions that say that it was done; where a device will see it, none."""
 
     text: str
     why: str = ""
     clause: tuple[str, ...] = ()
+    do: tuple[Offer, ...] = ()
     allowed_actions: tuple[str, ...] = ()
 
 
 _ACTIONS: tuple[type[Action], ...] = AnyAction.__args__
 
-_OPENING: dict[DeckState, tuple[str, str]] = {
-    DeckState.RECEIVED: ("The dealer inspects deck {}.", "4.A"),
-    DeckState.INSPECTED: ("A floorperson verifies deck {}.", "4.A"),
-    DeckState.VERIFIED: ("Spread deck {} face up for the first player.", "4.B"),
-    DeckState.SPREAD: ("Turn deck {} face down and wash it.", "4.C"),
-    DeckState.WASHED: ("Stack deck {}.", "4.C"),
+_OPENING: dict[DeckState, tuple[str, str, str]] = {
+    DeckState.RECEIVED: ("The dealer inspects deck {}.", "4.A", "inspect_deck"),
+    DeckState.INSPECTED: ("A floorperson verifies deck {}.", "4.A", "verify_deck"),
+    DeckState.VERIFIED: ("Spread deck {} face up for the first player.", "4.B", "spread_deck"),
+    DeckState.SPREAD: ("Turn deck {} face down and wash it.", "4.C", "wash_deck"),
+    DeckState.WASHED: ("Stack deck {}.", "4.C", "stack_deck"),
 }
 
 
@@ -75,7 +78,8 @@ def _void(state: State) -> Step | None:
     if state.table is not TableState.VOIDING or state.round is None:
         return None
     if state.round.wagers_open:
-        return Step("Return all wagers.", f"Round {state.round.number} is void.", ("13.G",))
+        void = f"Round {state.round.number} is void."
+        return Step("Return all wagers.", void, ("13.G",), ({"action": "return_wagers"},))
     return _gather_one(state, state.round.deck)
 
 
@@ -94,26 +98,33 @@ def _gather_one(state: State, name: str) -> Step:
         "." if deck.state is DeckState.LOCKED_OUT else " and are reshuffled."
     )
     device = ledger.DEVICE_OF.get(place, "")
+    gathered: Offer = {"action": "gather_cards", "deck": name, "place": place}
     if not place:
-        return Step(f"A floorperson takes deck {name} off the table.", f"Deck {name} is locked out.", ("5.D",))
+        locked_out = f"Deck {name} is locked out."
+        leaves: Offer = {"action": "remove_deck", "deck": name}
+        return Step(f"A floorperson takes deck {name} off the table.", locked_out, ("5.D",), (leaves,))
     if place == ledger.MISSING:
         number = deck.cards[place]
         text = (
             f"{number} cards of deck {name} are missing: find them" if number > 0 else f"Deck {name} has too many cards"
         )
-        return Step(f"{text}, or a floorperson declares it.", why, ("5.D",))
+        offers = (*((gathered,) if number > 0 else ()), {"action": "declare_missing", "deck": name})
+        return Step(f"{text}, or a floorperson declares it.", why, ("5.D",), offers)
     if emptied_by_device(state, place):
         at_exit = state.devices[device].at_exit
         return Step(f"Take the cards from the {device}." if at_exit else f"The {device} brings its cards out.", why)
-    first = _open_first(state, device)
+    first, opened = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
-        return Step(f"{first}Free the jam in the {device}, or take all cards out by hand and count them.", why)
-    return Step(f"{first}Gather the cards at {device or place}, and count them.", why)
+        text = f"{first}Free the jam in the {device}, or take all cards out by hand and count them."
+        return Step(text, why, do=(*opened, {"action": "free_jam", "device": device}, gathered))
+    return Step(f"{first}Gather the cards at {_hand(device or place)}, and count them.", why, do=(*opened, gathered))
 
 
-def _open_first(state: State, device: str) -> str:
-    """What comes before a hand can reach into a device."""
-    return f"The {device} is locked: say that you open it. " if device and state.devices[device].locked else ""
+def _open_first(state: State, device: str) -> tuple[str, tuple[Offer, ...]]:
+    """What comes before a hand can reach into a device, in words and as an action."""
+    if not device or not state.devices[device].locked:
+        return "", ()
+    return f"The {device} is locked: say that you open it. ", ({"action": "open_device", "device": device},)
 
 
 def _warning(state: State) -> Step | None:
@@ -123,14 +134,17 @@ def _warning(state: State) -> Step | None:
         warned = state.warnings[key]
         clause = tuple(warned.clause)
         if warned.gone:
-            return Step(f"Clear the warning {key}.", f"It was: {warned.text}. A {warned.needs} clears it.", clause)
+            was = f"It was: {warned.text}. A {warned.needs} clears it."
+            return Step(f"Clear the warning {key}.", was, clause, ({"action": "clear_warning", "warning": key},))
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
-            first = _open_first(state, warned.device)
-            return Step(f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause)
+            first, opened = _open_first(state, warned.device)
+            freed: Offer = {"action": "free_jam", "device": warned.device}
+            return Step(f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause, (*opened, freed))
         if device:
             text = f"See to the {warned.device}, or a floorperson takes it out of service."
-            return Step(text, warned.text, (*clause, "13.H"))
+            taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}
+            return Step(text, warned.text, (*clause, "13.H"), (taken_out,))
         return Step("See to the warning.", warned.text, clause)
     return None
 
@@ -144,26 +158,32 @@ def _ordinary(state: State, now_ms: int) -> Step | None:
 
 
 def _closed(state: State, now_ms: int) -> Step | None:
-    return Step("Open the table." if state.configured else "Set the table up.")
+    if state.configured:
+        return Step("Open the table.", do=({"action": "open_table"},))
+    return Step("Set the table up.", do=({"action": "configure"},))
 
 
 def _waiting(state: State, now_ms: int) -> Step | None:
     refusal = wrong_number_of_decks(state)
     if refusal:
-        return _because("A floorperson takes one of the decks off the table.", refusal)
+        text = "A floorperson takes one of the decks off the table."
+        return _because(text, refusal, {"action": "remove_deck"})
     for name, device in state.devices.items():
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
             return Step(f"Connect the {name} and switch it on.", f"The {name} does not answer.")
         if device.hindered:
-            return Step(f"See to the {name}, and try again.", f"The {name} refused: {device.hindered}.")
+            again: Offer = {"action": "try_again", "device": name}
+            return Step(f"See to the {name}, and try again.", f"The {name} refused: {device.hindered}.", do=(again,))
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:
-            return _because(f"Take deck {name} out and remove it.", refusal)
+            out: Offer = {"action": "unload_deck" if _inside(state, name) else "remove_deck", "deck": name}
+            return _because(f"Take deck {name} out and remove it.", refusal, out)
     if len(state.decks) < decks_wanted(state):
         backs = {deck.back for deck in state.decks.values()}
         wanted = next(back for back in state.setup.backs if back not in backs)
-        return Step(f"Bring a new {wanted} deck.", "A deck is missing.", ("4.A",))
+        brought: Offer = {"action": "receive_deck", "back": wanted}
+        return Step(f"Bring a new {wanted} deck.", "A deck is missing.", ("4.A",), (brought,))
     first = due_deck(state)
     for name in sorted(state.decks, key=lambda name: name != first):
         step = _deck(state, name)
@@ -175,17 +195,20 @@ def _waiting(state: State, now_ms: int) -> Step | None:
 def _deck(state: State, name: str) -> Step | None:
     found = state.decks[name].state
     if found in _OPENING:
-        text, clause = _OPENING[found]
-        return Step(text.format(name), "A deck is opened step by step.", (clause,))
+        text, clause, action = _OPENING[found]
+        opened: Offer = {"action": action, "deck": name}
+        return Step(text.format(name), "A deck is opened step by step.", (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
     if found in (DeckState.STACKED, DeckState.RACKED) or (found is DeckState.MIXED and counts(state)):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
-        return Step(text, "It is shuffled before it is played.", ("5.A",))
+        shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
+        return Step(text, "It is shuffled before it is played.", ("5.A",), (shuffled,))
     if found is DeckState.MIXED and not self_reshuffling(state):
-        return Step(f"Cut deck {name}.", "The cover card goes in at least ten cards from the top.", ("5.F",))
+        why = "The cover card goes in at least ten cards from the top."
+        return Step(f"Cut deck {name}.", why, ("5.F",), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         where = "Take deck {} into the hand." if state.method is Method.HAND else "Put deck {} into the shoe."
-        return Step(where.format(name), "It is its turn.", ("10.A",))
+        return Step(where.format(name), "It is its turn.", ("10.A",), ({"action": "load_deck", "deck": name},))
     if found is DeckState.SHUFFLED:
         exit_ = state.devices["shuffler"].at_exit
         return Step(f"Take deck {name} from the shuffler.", "It is shuffled.") if exit_ else None
@@ -195,8 +218,9 @@ def _deck(state: State, name: str) -> Step | None:
 def _betting(state: State, now_ms: int) -> Step | None:
     refusal = cannot_start(state, now_ms)
     if refusal:
-        return _because("No round can start with this deck: take it out.", refusal)
-    return Step("Take the bets, then say: no more bets.", "The deck is loaded.", ("10",))
+        out: Offer = {"action": "unload_deck", "deck": due_deck(state)}
+        return _because("No round can start with this deck: take it out.", refusal, out)
+    return Step("Take the bets, then say: no more bets.", "The deck is loaded.", ("10",), ({"action": "close_bets"},))
 
 
 def _dealing(state: State, now_ms: int) -> Step | None:
@@ -206,17 +230,21 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return None
     if round_.method is not Method.AUTOMATED_SHOE:
         return Step(
-            f"Deal to {stack.target}.",
+            f"Deal to {_hand(stack.target)}.",
             "From the dealer's left, clockwise.",
             ("8" if state.method is Method.MANUAL_SHOE else "9",),
+            ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"}),
         )
     shoe = state.devices["shoe"]
     if shoe.at_exit:
         what = "one face up goes to the rack" if round_.to_rack else "face down"
-        return Step(f"Take the stack to {stack.target}, {what}.", "From the dealer's left, clockwise.", ("10.B(1)(2)",))
+        return Step(
+            f"Take the stack to {_hand(stack.target)}, {what}.", "From the dealer's left, clockwise.", ("10.B(1)(2)",)
+        )
     if shoe.hindered:
-        return Step("See to the shoe, and try again.", f"The shoe refused: {shoe.hindered}.", ("10",))
-    return Step("Wait for the shoe.", f"It forms the stack for {stack.target}.")
+        again: Offer = {"action": "try_again", "device": "shoe"}
+        return Step("See to the shoe, and try again.", f"The shoe refused: {shoe.hindered}.", ("10",), (again,))
+    return Step("Wait for the shoe.", f"It forms the stack for {_hand(stack.target)}.")
 
 
 def _stub(state: State) -> Step | None:
@@ -224,39 +252,50 @@ def _stub(state: State) -> Step | None:
     if stub_may_leave(state, round_):
         if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
             return Step("Take the stub from the shoe.", "All hands have their cards.", ("10.B(5)",))
-        first = _open_first(state, "shoe") if round_.method is Method.AUTOMATED_SHOE else ""
-        return Step(f"{first}Take the stub out.", "All hands have their cards.", ("10.B(5)",))
+        first, opened = _open_first(state, "shoe" if round_.method is Method.AUTOMATED_SHOE else "")
+        taken: Offer = {"action": "remove_stub"}
+        return Step(f"{first}Take the stub out.", "All hands have their cards.", ("10.B(5)",), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
-        return Step("Count the stub face down, and say how many.", "Its count is due.", ("8.E", "9.D", "10.C"))
+        due = ("8.E", "9.D", "10.C")
+        return Step(
+            "Count the stub face down, and say how many.", "Its count is due.", due, ({"action": "count_stub"},)
+        )
     return None
 
 
 def _acting(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)) and not waits_for_players(_round(state)):
         return _dealing(state, now_ms)
-    return _stub(state) or Step("Ask each player to play or fold.", "Then say that all have acted.", ("11.D(2)",))
+    acted: Offer = {"action": "players_acted"}
+    why = "Then say that all have acted."
+    return _stub(state) or Step("Ask each player to play or fold.", why, ("11.D(2)",), (acted,))
 
 
 def _revealing(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)):
         return _dealing(state, now_ms)
-    return _stub(state) or Step("Show the dealer's cards.", "All players have acted.", ("11.D(2)",))
+    shown: Offer = {"action": "reveal_dealer"}
+    return _stub(state) or Step("Show the dealer's cards.", "All players have acted.", ("11.D(2)",), (shown,))
 
 
 def _clearing(state: State, now_ms: int) -> Step | None:
-    return _stub(state) or Step("Settle, and collect the hands from your right to your left.", "", ("11.E",))
+    text = "Settle, and collect the hands from your right to your left."
+    return _stub(state) or Step(text, "", ("11.E",), ({"action": "collect_all"},))
 
 
 def _misdeal(state: State, now_ms: int) -> Step | None:
-    return Step("Were the cards misdealt? Answer yes or no.", "The stub does not fit.", ("8.G", "9.F", "10.E"))
+    answers: tuple[Offer, ...] = tuple({"action": "answer_misdeal", "misdealt": yes} for yes in (True, False))
+    text = "Were the cards misdealt? Answer yes or no."
+    return Step(text, "The stub does not fit.", ("8.G", "9.F", "10.E"), answers)
 
 
 def _idle(state: State, now_ms: int) -> Step | None:
     for name, deck in state.decks.items():
         if not self_reshuffling(state) and deck.state in (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED,
                                                           DeckState.CUT, DeckState.DELIVERED):  # fmt: skip
-            return Step(f"Spread deck {name} face down.", "Nobody plays.", ("5.H",))
-    return Step("Wait for a player.", "Nobody plays.", ("5.H",))
+            spread: Offer = {"action": "spread_deck", "deck": name}
+            return Step(f"Spread deck {name} face down.", "Nobody plays.", ("5.H",), (spread,))
+    return Step("Wait for a player.", "Nobody plays.", ("5.H",), ({"action": "player_arrived"},))
 
 
 def _round(state: State) -> Round:
@@ -264,8 +303,18 @@ def _round(state: State) -> Round:
     return state.round
 
 
-def _because(text: str, refusal: Refusal) -> Step:
-    return Step(text, refusal.reason, refusal.clause)
+def _hand(place: str) -> str:
+    """`seat3` as people say it."""
+    return f"seat {place[4:]}" if place.startswith("seat") else f"the {place}"
+
+
+def _inside(state: State, name: str) -> bool:
+    """Whether a deck has to come out of a device, a shoe or the hand before it can leave."""
+    return not set(state.decks[name].cards) <= {ledger.TABLE, ledger.RACK}
+
+
+def _because(text: str, refusal: Refusal, offer: Offer) -> Step:
+    return Step(text, refusal.reason, refusal.clause, (offer,))
 
 
 _BY_STATE = {

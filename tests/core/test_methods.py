@@ -28,7 +28,7 @@ def test_one_card_at_a_time_around_the_table(setup: Setup, chapter: str) -> None
             for wrong in {"seat2", "seat5", "dealer", "seat1"} - {target}:
                 assert house.refused(act.DealCards, wrong).clause == (chapter,)
             assert "13.D" in house.refused(act.DealCards, target, 2).clause
-            assert target in house.table.next_step().text
+            assert target.replace("seat", "seat ") in house.table.next_step().text
             house.ask(act.DealCards, target)
     assert house.at() is TableState.ACTING
     assert house.refused(act.DealCards, "seat2")

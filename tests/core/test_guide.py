@@ -1,0 +1,74 @@
+"""The next step, and the actions that say that it was done."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import pytest
+
+from controller.core import actions as act
+from controller.core.actions import Action, AnyAction
+from controller.core.guide import Step
+from controller.core.machines import DeckState, TableState
+from controller.core.reports import Report
+from controller.core.setup import Setup
+from controller.core.state import Event
+from tests.core.driver import WHO, House
+
+KINDS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
+
+
+class Checked(House):
+    """After every report, what the step offers must be possible, and its fields those of the action."""
+
+    def handle(self, report: Report) -> list[Event]:
+        """As ever, and then look at the step."""
+        made = super().handle(report)
+        self.steps: list[Step] = [*getattr(self, "steps", []), self.table.next_step()]
+        for offer in self.steps[-1].do:
+            kind = KINDS[str(offer["action"])]
+            assert offer["action"] in self.steps[-1].allowed_actions, self.steps[-1]
+            assert set(offer) - {"action"} <= {field.name for field in msgspec.structs.fields(kind)}, offer
+        return made
+
+
+def offered(house: Checked) -> set[str]:
+    """The actions that were offered so far."""
+    return {str(offer["action"]) for step in house.steps for offer in step.do}
+
+
+@pytest.mark.parametrize("method", ["automated_shoe", "manual_shoe", "hand"])
+def test_what_a_step_offers_is_possible_in_every_method(method: str) -> None:
+    shuffler = {"counts": True, "feeds_shoe": method != "hand"}
+    house = Checked(msgspec.convert({"method": method, "shuffler": shuffler}, Setup))
+    house.open()
+    house.play()
+    assert {"open_table", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck"} <= offered(house)
+    assert {"insert_deck", "close_bets", "players_acted", "reveal_dealer", "collect_all"} <= offered(house)
+    assert ("finish_deal" in offered(house)) == (method != "automated_shoe")
+
+
+def test_what_a_step_offers_is_possible_after_a_jam() -> None:
+    house = Checked()
+    house.open()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.ask(act.CloseBets, (2, 5))
+    assert house.at() is TableState.VOIDING
+    assert [offer["action"] for offer in house.table.next_step().do] == ["return_wagers"]
+    house.work()
+    assert {"return_wagers", "free_jam", "clear_warning"} <= offered(house)
+
+
+def test_a_deck_is_opened_by_taking_what_is_offered() -> None:
+    house = Checked()
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    house.receive("blue-1", "blue")
+    taken = []
+    while (offer := house.table.next_step().do[0])["action"] != "insert_deck":
+        kind = KINDS[str(offer["action"])]
+        house.do(msgspec.convert({**offer, "who": WHO[kind.roles[0]], "role": kind.roles[0]}, kind))
+        taken.append(offer["action"])
+    assert taken == ["inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck"]
+    assert house.deck("red-1") is DeckState.STACKED
