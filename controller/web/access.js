@@ -1,0 +1,148 @@
+// Who has signed in at this screen: the names in the bar, the PIN pad, lock-outs and their end.
+
+import { get, post, remove, useToken } from "./api.js";
+import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
+import { byId, duration, el, fill, icon, words } from "./dom.js";
+
+const LONGEST_PIN = 12;
+let people = [];
+let nowMs = () => 0;
+let simulated = () => false;
+let changed = () => {};
+
+export const signedIn = () => people;
+export const hasRole = (roles) => people.some((person) => roles.includes(person.role));
+
+export async function startAccess(now, isSimulated, listener) {
+  nowMs = now;
+  simulated = isSimulated;
+  changed = listener;
+  setInterval(() => {
+    if (people.some((person) => person.expires_ms && person.expires_ms <= nowMs())) refreshSession();
+    else showPeople();
+  }, 5000);
+  await refreshSession();
+}
+
+export async function refreshSession() {
+  use(await get("session"));
+}
+
+function use(session) {
+  useToken(session.token);
+  people = session.people;
+  showPeople();
+  changed();
+}
+
+function showPeople() {
+  const shown = people.map((person) => ({ ...person, left: person.expires_ms ? duration(Math.ceil((person.expires_ms - nowMs()) / 60000) * 60000) : "" }));
+  fill(byId("people"), shown, (list) => [
+    ...list.map((person) =>
+      el("span", { class: `person role-${person.role}` },
+        el("span", { class: "person-name", text: person.name }),
+        el("span", { class: "person-role", text: person.left ? `${person.role}, ${person.left}` : person.role }),
+        el("button", {
+          type: "button", class: "icon-button", data: { key: `out-${person.role}` },
+          "aria-label": `Sign ${person.name} out`, onclick: () => signOut(person),
+        }, icon("out")))),
+    el("button", { type: "button", class: "sign-in", data: { key: "sign-in" }, onclick: () => askSignIn() }, "Sign in"),
+  ]);
+}
+
+async function signOut(person) {
+  try {
+    use(await remove("session", { role: person.role }));
+    notice(`${person.name} has signed out.`);
+  } catch (error) {
+    notice(refusalWords(error), "refused");
+  }
+}
+
+/** Ask for a PIN of somebody with one of these roles; true when somebody has signed in. */
+export function askSignIn(roles = null) {
+  return new Promise((resolve) => {
+    let done = false;
+    const finish = () => resolve(done);
+    Promise.all([get("people"), simulatedPins()]).then(([{ people: list }, pins]) => {
+      const fit = list.filter((person) => !roles || person.roles.some((role) => roles.includes(role)));
+      const title = roles ? `Sign in: ${roles.map(words).join(" or ")}` : "Sign in";
+      const body = el("div", { class: "dialog-body" });
+      const pick = (person) => pinPad(body, person, pins.get(person.name), () => { done = true; closeDialog(); });
+      body.append(el("div", { class: "choices", role: "group", "aria-label": "Who are you?" },
+        ...fit.map((person) => {
+          const left = person.locked_until_ms ? person.locked_until_ms - nowMs() : 0;
+          return el("button", { type: "button", class: "choice", onclick: () => pick(person) },
+            el("strong", { text: person.name }), el("span", { text: person.roles.map(words).join(", ") }),
+            left > 0 ? el("span", { class: "locked", text: `locked out, ${duration(left)} left` }) : null);
+        })),
+        fit.length ? null : el("p", { text: "Nobody has this role. A technician adds people in the table's set-up." }));
+      openDialog(title, [body], finish, "pin");
+    }).catch((error) => { notice(refusalWords(error), "refused"); resolve(false); });
+  });
+}
+
+/** At a simulated table everybody may know the PINs. */
+async function simulatedPins() {
+  if (!simulated()) return new Map();
+  const found = await get("simulation").catch(() => ({}));
+  return new Map((found.people ?? []).map((person) => [person.name, person.pin]));
+}
+
+function pinPad(body, person, pin, signed) {
+  let busy = false;
+  const answer = el("p", { class: "pin-answer", role: "alert" });
+  const input = el("input", {
+    type: "password", inputmode: "numeric", autocomplete: "off", maxlength: LONGEST_PIN, class: "pin-input",
+    "aria-label": `PIN of ${person.name}`, autofocus: true,
+  });
+  const press = (key) => {
+    if (key === "⌫") input.value = input.value.slice(0, -1);
+    else if (input.value.length < LONGEST_PIN) input.value += key;
+  };
+  const send = async () => {
+    if (busy || !input.value) return;
+    busy = true;
+    try {
+      use(await post("session", { name: person.name, pin: input.value }));
+      notice(`${person.name} has signed in.`);
+      signed();
+    } catch (error) {
+      const wait = error.retryAfterMs ? ` ${duration(error.retryAfterMs)} left.` : "";
+      answer.replaceChildren(...refusalWords(error), wait);
+      input.value = "";
+      input.focus();
+    } finally {
+      busy = false;
+    }
+  };
+  const keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "⌫", "0"].map((key) =>
+    el("button", { type: "button", "aria-label": key === "⌫" ? "Delete" : key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
+  const ok = el("button", { type: "submit", class: "primary" }, "OK");
+  const form = el("form", { class: "pin-form", onsubmit: (event) => { event.preventDefault(); send(); } },
+    el("p", { class: "pin-who" }, el("strong", { text: person.name }), ` ${person.roles.map(words).join(", ")}`),
+    pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
+    input, answer, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
+  body.replaceChildren(form);
+  input.focus();
+}
+
+/** Lock-outs as alarms of their own kind: everybody sees them, a floorperson ends them. */
+export function lockOuts(locked) {
+  return locked.map(({ name, until_ms: until }) =>
+    el("article", { class: "alarm lock-out" },
+      el("h3", { text: `${name} is locked out` }),
+      el("p", { text: `Too many wrong PINs. It ends by itself in ${duration(Math.max(0, until - nowMs()))}.` }),
+      el("button", { type: "button", class: "small-button", data: { key: `unlock-${name}` }, onclick: () => unlock(name) },
+        "End the lock-out (floor)")));
+}
+
+async function unlock(name) {
+  if (!hasRole(["floor"]) && !(await askSignIn(["floor"]))) return;
+  try {
+    await post("people/unlock", { name });
+    notice(`${name} may try again.`);
+  } catch (error) {
+    notice(refusalWords(error), "refused");
+  }
+}

@@ -1,0 +1,270 @@
+// What people can tell the table: the buttons that answer the step, the dealer's own, all others, and their forms.
+// Which are live, what fields they have and whose part they are comes from the daemon; nothing of the rules is here.
+
+import { askSignIn, hasRole } from "./access.js";
+import { get, post } from "./api.js";
+import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
+import { byId, el, fill, icon, placeWords, words } from "./dom.js";
+import { backSwatch } from "./picture.js";
+
+// The dealer's own buttons stand always in the same places.
+const DOCK = ["close_bets", "players_acted", "reveal_dealer", "collect_all", "remove_stub",
+  "report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number"];
+
+const GROUPS = [
+  ["The round", ["wager", "close_bets", "deal_cards", "finish_deal", "request_card", "players_acted", "reveal_dealer",
+    "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
+  ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
+    "return_wagers", "gather_cards", "declare_missing"]],
+  ["Decks", ["receive_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
+    "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
+    "remove_deck"]],
+  ["Devices", ["free_jam", "try_again", "empty_device", "test_device", "take_out_of_service", "put_in_service",
+    "clear_warning"]],
+  ["The table", ["open_table", "player_arrived", "idle_table", "close_table", "change_method"]],
+];
+
+// One touch by mistake must not void a round or clear a table.
+const ASK_FIRST = new Set(["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "idle_table", "close_table"]);
+const HIDDEN = new Set(["configure"]); // a set-up is a file, not a form
+
+let known = new Map();
+let table = null;
+let stale = true;
+let fetching = null;
+
+export function useTable(picture) {
+  const before = table;
+  table = picture;
+  if (!before || before.seq !== picture.seq) refresh();
+  show();
+}
+
+export function setStale(now) {
+  stale = now;
+  show();
+}
+
+/** Fetch what is possible now; while one request is under way, at most one more waits. */
+function refresh() {
+  if (fetching) {
+    fetching.again = true;
+    return;
+  }
+  const mine = (fetching = { again: false });
+  get("actions").then((answer) => {
+    known = new Map(answer.actions.map((action) => [action.action, action]));
+    show();
+  }).catch(() => {}).finally(() => {
+    fetching = null;
+    if (mine.again) refresh();
+  });
+}
+
+// --- buttons ------------------------------------------------------------------------------------------------------
+
+function show() {
+  if (!table) return;
+  const offers = (table.step.do ?? []).map((offer) => ({ offer, action: known.get(offer.action) })).filter((o) => o.action);
+  const signed = (action) => hasRole(action.roles);
+  fill(byId("offers"), [offers, stale, offers.map((o) => signed(o.action))], () =>
+    offers.map(({ offer, action }, index) =>
+      el("button", {
+        type: "button", class: index ? "offer" : "offer primary", disabled: stale || !action.allowed,
+        data: { key: `offer-${index}`, action: action.action }, onclick: () => begin(action, offer),
+      }, padlock(action), offerTitle(action, offer))));
+  const dock = DOCK.map((name) => known.get(name)).filter(Boolean);
+  fill(byId("dock"), [dock, stale, dock.map(signed)], () => [
+    ...dock.map((action) =>
+      el("button", {
+        type: "button", class: action.action.startsWith("report") ? "report" : "", disabled: stale || !action.allowed,
+        data: { key: action.action, action: action.action }, onclick: () => begin(action),
+      }, padlock(action), action.title)),
+    el("button", { type: "button", class: "more", data: { key: "more" }, disabled: stale, onclick: openAll }, "All actions …"),
+  ]);
+}
+
+function padlock(action) {
+  if (hasRole(action.roles)) return null;
+  return icon("lock", `needs ${action.roles.join(" or ")}:`);
+}
+
+function offerTitle(action, offer) {
+  const answer = Object.values(offer).find((value) => typeof value === "boolean");
+  return answer === undefined ? action.title : `${action.title}: ${answer ? "yes" : "no"}`;
+}
+
+/** Every action, by topic; those that are not possible now say why. */
+function openAll() {
+  const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
+  const groups = [...GROUPS.map(([title, names]) => [title, names.map((name) => known.get(name)).filter(Boolean)]), ["More", left]];
+  const parts = groups.filter(([, actions]) => actions.length).map(([title, actions]) =>
+    el("section", { class: "action-group" }, el("h3", { text: title }),
+      el("div", { class: "action-grid" }, ...actions.map((action) =>
+        el("button", {
+          type: "button", class: "action", disabled: !action.allowed, data: { action: action.action },
+          onclick: () => begin(action, {}, true),
+        }, el("span", { class: "action-title" }, padlock(action), action.title),
+        el("span", { class: "action-why", text: action.allowed ? action.roles.join(", ") : (action.why_not?.reason ?? "not now") }))))));
+  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
+}
+
+// --- telling ------------------------------------------------------------------------------------------------------
+
+/** Somebody has pressed a button: sign in where needed, ask for what is not known, then tell the table. */
+export async function begin(action, given = {}, all = false) {
+  if (!hasRole(action.roles) && !(await askSignIn(action.roles))) return;
+  const open = action.fields.filter((field) => !(field.name in given));
+  const ask = open.some((field) => field.required || field.type === "integers" || all);
+  if (ask || ASK_FIRST.has(action.action)) openForm(action, given);
+  else {
+    if (byId("dialog").open) closeDialog();
+    await tell(action, given).catch((error) => notice(refusalWords(error), "refused"));
+  }
+}
+
+async function tell(action, fields) {
+  const { action: _, ...values } = fields;
+  await post("actions", { action: action.action, ...values });
+  notice(`${action.title}: done.`);
+}
+
+function openForm(action, given) {
+  const values = { ...given };
+  const answer = el("p", { class: "form-answer", role: "alert" });
+  const open = action.fields.filter((field) => !(field.name in given));
+  const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
+  const check = () => {
+    send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""));
+  };
+  const set = (name) => (value) => { values[name] = value; check(); };
+  const given_ = Object.entries(given).filter(([name]) => name !== "action");
+  const form = el("form", {
+    class: "dialog-body form",
+    onsubmit: async (event) => {
+      event.preventDefault();
+      send.disabled = true;
+      try {
+        await tell(action, values);
+        closeDialog();
+      } catch (error) {
+        answer.replaceChildren(...refusalWords(error));
+        check();
+      }
+    },
+  },
+  given_.length ? el("p", { class: "given" }, ...given_.map(([name, value]) => el("span", { class: "chip", text: `${words(name)}: ${placeWords(value)}` }))) : null,
+  ...open.map((field) => fieldset(field, set(field.name), given)),
+  open.length || action.fields.length ? null : el("p", { text: "Say so to the table?" }),
+  answer, send);
+  openDialog(action.title, [form]);
+  check();
+}
+
+// --- fields, made for fingers ---------------------------------------------------------------------------------------
+
+function fieldset(field, set, given) {
+  const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" ? numberField
+    : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : textField;
+  const initial = field.default ?? undefined;
+  if (initial !== undefined && field.type !== "integers") set(initial);
+  return el("fieldset", { data: { field: field.name } }, el("legend", { text: words(field.title ?? field.name) }), make(field, set, initial, given));
+}
+
+function radios(options, set, initial, label) {
+  const buttons = options.map(([value, parts]) => {
+    const button = el("button", {
+      type: "button", class: "choice", "aria-pressed": String(value === initial), data: { value: String(value) },
+      onclick: () => {
+        buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
+        set(value);
+      },
+    }, ...[parts].flat());
+    return button;
+  });
+  if (options.length === 1 && initial === undefined) buttons[0].click();
+  return el("div", { class: "choices", role: "group", "aria-label": label }, ...buttons);
+}
+
+function choiceField(field, set, initial) {
+  const decks = new Map(table.decks.map((deck, index) => [deck.name, [deck.back, index]]));
+  const face = (choice) => {
+    if (decks.has(choice)) return [backSwatch(...decks.get(choice)), choice];
+    if (field.name === "back") return [backSwatch(choice, table.backs.indexOf(choice)), choice];
+    return placeWords(choice);
+  };
+  return radios(field.choices.map((choice) => [choice, face(choice)]), set, initial, words(field.name));
+}
+
+const yesNo = (field, set, initial) => radios([[true, "Yes"], [false, "No"]], set, initial, words(field.name));
+
+function seatsField(field, set) {
+  const all = field.choices?.length ? field.choices : Array.from({ length: table.seats }, (_, index) => index + 1);
+  const chosen = new Set();
+  const tell = () => set([...chosen].sort((a, b) => a - b));
+  const buttons = all.map((seat) => {
+    const button = el("button", {
+      type: "button", class: "choice seat-choice", "aria-pressed": "false", "aria-label": `Seat ${seat}`, data: { value: seat },
+      onclick: () => toggle(seat),
+    }, String(seat));
+    return [seat, button];
+  });
+  const draw = () => buttons.forEach(([seat, button]) => button.setAttribute("aria-pressed", String(chosen.has(seat))));
+  const toggle = (seat) => { chosen[chosen.has(seat) ? "delete" : "add"](seat); draw(); tell(); };
+  const everybody = () => { const full = chosen.size === all.length; all.forEach((seat) => chosen[full ? "delete" : "add"](seat)); draw(); tell(); };
+  return el("div", { class: "choices seats", role: "group", "aria-label": "Seats that have wagered" },
+    ...buttons.map(([, button]) => button),
+    el("button", { type: "button", class: "choice", onclick: everybody }, "All seats"));
+}
+
+function numberField(field, set, initial) {
+  const input = el("input", {
+    type: "text", inputmode: "numeric", pattern: "[0-9]*", maxlength: 3, autocomplete: "off", class: "number-input",
+    "aria-label": words(field.name), value: initial ?? "", autofocus: true,
+  });
+  const tell = () => {
+    input.value = input.value.replace(/\D/g, "");
+    set(input.value === "" ? undefined : Number(input.value));
+  };
+  input.addEventListener("input", tell);
+  const press = (key) => {
+    input.value = key === "C" ? "" : key === "⌫" ? input.value.slice(0, -1) : (input.value + key).slice(0, 3);
+    tell();
+  };
+  const names = { C: "Clear", "⌫": "Delete" };
+  const keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "C", "0", "⌫"].map((key) =>
+    el("button", { type: "button", "aria-label": names[key] ?? key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
+  return el("div", { class: "number" }, input, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys));
+}
+
+function textField(field, set, initial) {
+  const input = el("input", { type: "text", autocomplete: "off", "aria-label": words(field.name), value: initial ?? "", maxlength: 80 });
+  input.addEventListener("input", () => set(input.value.trim()));
+  return input;
+}
+
+/** The name on the box of a new deck: typed, or the next one of this colour. */
+function newDeckField(field, set, initial, given) {
+  const input = textField(field, set, initial);
+  const gone = [...table.decks.map((deck) => deck.name), ...(table.retired ?? [])];
+  const next = (back) => {
+    let number = 1;
+    while (gone.includes(`${back}-${number}`)) number++;
+    return `${back}-${number}`;
+  };
+  const backs = given.back ? [given.back] : table.backs;
+  return el("div", { class: "choices" }, input, ...backs.map((back) =>
+    el("button", { type: "button", class: "choice", onclick: () => { input.value = next(back); set(input.value); } },
+      backSwatch(back, table.backs.indexOf(back)), next(back))));
+}
+
+/** What a clause says, in the project's words. */
+export async function showClause(clause) {
+  const rules = await get("rules").catch(() => []);
+  const list = Array.isArray(rules) ? rules : rules.rules ?? [];
+  const rule = list.find((one) => one.clause === clause);
+  openDialog(`Clause ${clause}`, [el("div", { class: "dialog-body" },
+    el("p", { class: "clause-words", text: rule?.summary ?? "The list of clauses has no words for it." }),
+    rule?.enforced_by?.length ? el("p", { class: "small", text: `Enforced by ${rule.enforced_by.join(", ")}.` }) : null)]);
+}
+

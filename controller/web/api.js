@@ -1,0 +1,55 @@
+// The daemon's API: requests with the token that proves that they come from this screen, and errors in words.
+
+let token = "";
+
+export class ApiError extends Error {
+  constructor(status, error) {
+    super(error.message);
+    this.status = status;
+    this.code = error.code;
+    this.hint = error.hint ?? "";
+    this.clause = error.clause ?? [];
+    this.retryAfterMs = error.retry_after_ms ?? 0;
+  }
+}
+
+async function request(method, path, body) {
+  const options = { method, headers: { Accept: "application/json" }, cache: "no-store", credentials: "same-origin" };
+  if (method !== "GET") {
+    options.headers["Content-Type"] = "application/json";
+    options.headers["X-Token"] = token;
+    options.body = JSON.stringify(body ?? {});
+  }
+  let answer;
+  try {
+    answer = await fetch(`/api/v1/${path}`, options);
+  } catch {
+    throw new ApiError(0, { code: "unreachable", message: "The table's computer does not answer.", hint: "Try again." });
+  }
+  const data = await answer.json().catch(() => ({}));
+  if (answer.ok) return data;
+  throw new ApiError(answer.status, data.error ?? { code: "unknown", message: `The answer was ${answer.status}.` });
+}
+
+export const get = (path) => request("GET", path);
+export const remove = (path, body) => request("DELETE", path, body);
+
+/** Ask for a change. A token from before a restart of the daemon is fetched anew once. */
+export async function post(path, body) {
+  try {
+    return await request("POST", path, body);
+  } catch (error) {
+    if (error.code !== "bad_token") throw error;
+    useToken((await get("session")).token);
+    return request("POST", path, body);
+  }
+}
+
+export function useToken(text) {
+  token = text ?? "";
+}
+
+export function query(values) {
+  const found = Object.entries(values).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  return new URLSearchParams(found).toString();
+}

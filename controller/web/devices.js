@@ -1,0 +1,141 @@
+// The devices page: who is there, how the link has been over time, its counters and its last frames.
+
+import { get } from "./api.js";
+import { openDialog } from "./dialog.js";
+import { byId, duration, el, fill, svg, words } from "./dom.js";
+import { deviceWords } from "./picture.js";
+
+const SPANS = [[10, "10 min"], [60, "1 h"], [360, "6 h"]];
+const EVERY_MS = 5000;
+const STEP_MS = 10000; // one point of the history
+let span = 60;
+let timer = 0;
+let table = null;
+
+export function useDevices(picture) {
+  table = picture;
+}
+
+export function openDevices() {
+  clearInterval(timer);
+  showSpans();
+  load();
+  timer = setInterval(() => {
+    if (byId("page-devices").hidden) clearInterval(timer);
+    else load();
+  }, EVERY_MS);
+}
+
+function showSpans() {
+  fill(byId("span"), span, () => SPANS.map(([minutes, text]) =>
+    el("button", {
+      type: "button", "aria-pressed": String(minutes === span), data: { key: `span-${minutes}` },
+      onclick: () => { span = minutes; showSpans(); load(); },
+    }, text)));
+}
+
+async function load() {
+  try {
+    const { devices } = await get("devices");
+    fill(byId("devices"), [devices, span, table?.devices], () =>
+      devices.length ? devices.map(card) : el("p", { text: "No device is set up for this table." }));
+  } catch (error) {
+    fill(byId("devices"), error.message, () => el("p", { class: "trouble", text: error.message }));
+  }
+}
+
+function card(device) {
+  const seen = table?.devices.find((one) => one.name === device.name);
+  const identity = device.identity;
+  const trip = device.round_trip;
+  const state = seen ? deviceWords(seen) : device.state;
+  return el("article", { class: "panel device-card", data: { device: device.name } },
+    el("header", {},
+      el("span", { class: `light is-${device.state}${device.online ? "" : " is-lost"}`, "aria-hidden": "true" }),
+      el("h2", { text: words(device.name) }),
+      el("span", { class: "chip", text: words(state) }),
+      el("span", { class: "chip quiet", text: device.online ? "connected" : `not connected: ${device.stage}` })),
+    device.trouble ? el("p", { class: "trouble", text: device.trouble }) : null,
+    plot(device),
+    el("dl", { class: "facts" },
+      ...fact("Round trip", trip ? `median ${number(trip.median_ms)} ms, p99 ${number(trip.p99_ms)} ms of ${trip.samples}` : "not measured yet"),
+      ...fact("Port", device.port),
+      ...(identity ? [
+        ...fact("Device", [identity.maker, identity.model].filter(Boolean).join(" ")),
+        ...fact("Serial number", identity.serial),
+        ...fact("Firmware", `${identity.firmware}, protocol ${identity.protocol}`),
+        ...fact("Can", (identity.capabilities ?? []).map((one) => String(one).toLowerCase().replaceAll("_", " ")).join(", "))] : []),
+      ...fact("Boot, last event", `${device.boot}, ${device.last_event}`)),
+    el("details", {}, el("summary", { text: "Link counters" }),
+      el("dl", { class: "facts counters" }, ...Object.entries(device.counters ?? {}).flatMap(([name, value]) => fact(words(name), value)))),
+    el("button", { type: "button", data: { key: `frames-${device.name}` }, onclick: () => frames(device.name) }, "Last frames"));
+}
+
+const fact = (name, value) => (value === undefined || value === null || value === "" ? [] : [el("dt", { text: name }), el("dd", { text: value })]);
+const number = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+
+async function frames(name) {
+  const { lines } = await get(`devices/${encodeURIComponent(name)}/frames`).catch((error) => ({ lines: [error.message] }));
+  openDialog(`Last frames: ${name}`, [el("div", { class: "dialog-body" },
+    el("pre", { class: "frames", tabindex: "0", "aria-label": "Frames, oldest first", text: lines.join("\n") || "No frame yet." }))], null, "wide");
+}
+
+// --- the plot -------------------------------------------------------------------------------------------------------
+
+const W = 720;
+const H = 168;
+const PLOT = { left: 46, right: 8, top: 10, rtt: 92, bars: 122, band: 132, bottom: 146 };
+
+/** Round trip as a line, resends and bad frames as bars, and a band that says ok, degraded or down. */
+function plot(device) {
+  const history = device.history ?? [];
+  const end = history.at(-1)?.at_ms ?? 0;
+  const start = end - span * 60000;
+  const seen = history.filter((point) => point.at_ms >= start);
+  if (seen.length < 2) return el("p", { class: "small", text: "The link's health is drawn here once there are two readings, one every ten seconds." });
+  const most = nice(Math.max(1, ...seen.map((point) => point.rtt_ms ?? 0)));
+  const x = (at) => PLOT.left + ((at - start) / (span * 60000)) * (W - PLOT.left - PLOT.right);
+  const y = (ms) => PLOT.rtt - (Math.min(ms, most) / most) * (PLOT.rtt - PLOT.top);
+  const wide = Math.max(1, x(start + STEP_MS) - x(start)) + 0.6;
+  const parts = [];
+  for (const ms of [0, most / 2, most])
+    parts.push(svg("line", { x1: PLOT.left, x2: W - PLOT.right, y1: y(ms), y2: y(ms), class: "grid" }),
+      svg("text", { x: PLOT.left - 6, y: y(ms) + 5, "text-anchor": "end", class: "axis", text: most < 4 ? ms.toFixed(1) : Math.round(ms) }));
+  const worst = Math.max(1, ...seen.map((point) => (point.resends ?? 0) + (point.bad_frames ?? 0)));
+  for (const point of seen) {
+    parts.push(svg("rect", { x: x(point.at_ms), y: PLOT.band, width: wide, height: PLOT.bottom - PLOT.band, class: `band-${point.state}` }));
+    const bad = (point.resends ?? 0) + (point.bad_frames ?? 0);
+    if (bad) {
+      const tall = Math.max(3, (bad / worst) * (PLOT.bars - PLOT.rtt - 6));
+      parts.push(svg("rect", { x: x(point.at_ms), y: PLOT.bars - tall, width: Math.max(2, wide), height: tall, class: "bar-bad" }));
+    }
+  }
+  let path = "";
+  let down = true;
+  for (const point of seen) {
+    const has = typeof point.rtt_ms === "number" && point.state !== "down";
+    if (has) path += `${down ? "M" : "L"}${(x(point.at_ms) + wide / 2).toFixed(1)} ${y(point.rtt_ms).toFixed(1)}`;
+    down = !has;
+  }
+  parts.push(svg("path", { d: path, class: "rtt" }));
+  for (let part = 0; part <= 4; part++) {
+    const at = end - (span * 60000 * part) / 4;
+    const anchor = part === 0 ? "end" : part === 4 ? "start" : "middle";
+    parts.push(svg("text", { x: part === 0 ? W - PLOT.right : x(at), y: H - 4, "text-anchor": anchor, class: "axis", text: part ? `−${duration((span * 60000 * part) / 4)}` : "now" }));
+  }
+  return el("figure", { class: "plot" },
+    svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": inWords(device.name, seen) }, ...parts),
+    el("figcaption", {},
+      el("span", { class: "key rtt-key", text: "round trip, ms" }), el("span", { class: "key bad-key", text: "resends and bad frames" }),
+      el("span", { class: "key ok-key", text: "ok" }), el("span", { class: "key degraded-key", text: "degraded" }), el("span", { class: "key down-key", text: "down" })));
+}
+
+function nice(value) {
+  const step = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((times) => times * step).find((round) => round >= value);
+}
+
+function inWords(name, seen) {
+  const of = (state) => seen.filter((point) => point.state === state).length * STEP_MS;
+  return `Link of the ${name}: ok for ${duration(of("ok"))}, degraded for ${duration(of("degraded"))}, down for ${duration(of("down"))}.`;
+}

@@ -1,0 +1,101 @@
+// Small tools for building the page: elements, keyed refills that keep the focus, times and clauses in words.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element. `on…` are listeners, `data` is the dataset, true and false set and leave out attributes. */
+export function el(tag, attributes = {}, ...children) {
+  return build(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  return build(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function build(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "data") Object.assign(node.dataset, value);
+    else if (name === "text") node.textContent = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+const ICONS = {
+  lock: "M7 11V8a5 5 0 0 1 10 0v3M5.500 11h13v9.500h-13z",
+  close: "M6 6l12 12M18 6 6 18",
+  back: "M9 5h11v14H9l-6-7zM12.500 9.500l4.500 5M17 9.500l-4.500 5",
+  out: "M10 4H5v16h5M9.500 12H20M16 8l4 4-4 4",
+  system: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18",
+  light: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2.500M12 19.500V22M2 12h2.500M19.500 12H22M5 5l1.800 1.800M17.200 17.200 19 19M5 19l1.800-1.800M17.200 6.800 19 5",
+  dark: "M20 14.500A8.500 8.500 0 0 1 9.500 4a8.500 8.500 0 1 0 10.500 10.500z",
+  done: "M5 12.500l4.500 4.500L19 7.500",
+  open: "M12 5.500a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13z",
+};
+
+/** A drawn sign; with words for those who do not see it, or none where the words stand beside it. */
+export function icon(name, label = "") {
+  const attributes = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
+  return svg("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", ...attributes }, svg("path", { d: ICONS[name] }));
+}
+
+export const byId = (id) => document.getElementById(id);
+
+const shown = new WeakMap();
+
+/** Fill a place anew when what it shows has changed; the focus stays on the part with the same `data-key`. */
+export function fill(place, value, make) {
+  const print = JSON.stringify(value);
+  if (shown.get(place) === print) return false;
+  shown.set(place, print);
+  const active = place.contains(document.activeElement) ? document.activeElement : null;
+  const key = active?.dataset.key;
+  place.replaceChildren(...[make(value)].flat().filter(Boolean));
+  if (active) {
+    const again = key && place.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    (again && !again.disabled ? again : byId("main")).focus({ preventScroll: true });
+  }
+  return true;
+}
+
+/** Set a text only when it differs, so that a live region speaks once. */
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+export function duration(ms) {
+  const minutes = Math.round(ms / 60000);
+  if (ms < 60000) return `${Math.max(0, Math.round(ms / 1000))} s`;
+  if (minutes < 60) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;
+}
+
+export function clock(ts) {
+  const at = new Date(ts);
+  return Number.isNaN(at.getTime()) ? "" : at.toLocaleTimeString([], { hour12: false });
+}
+
+export function words(name) {
+  const text = String(name).replaceAll("_", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `seat3` as people say it. */
+export function placeWords(place) {
+  const seat = /^seat(\d+)$/.exec(place);
+  return seat ? `seat ${seat[1]}` : String(place).replaceAll("_", " ");
+}
+
+let openClause = () => {};
+export const onClause = (listener) => { openClause = listener; };
+
+/** The numbers of the clauses; each tells what it says when it is pressed. */
+export function clauses(list, prefix = "") {
+  return (list ?? []).map((clause) =>
+    el("button", {
+      type: "button", class: "clause", data: { key: `${prefix}clause-${clause}` },
+      "aria-label": `Clause ${clause}: what it says`, onclick: () => openClause(clause),
+    }, `§ ${clause}`));
+}

@@ -1,0 +1,98 @@
+// The parts beside the picture: the step, the alarms, the decks and the last events.
+
+import { lockOuts } from "./access.js";
+import { byId, clauses, clock, duration, el, fill, icon, placeWords, say } from "./dom.js";
+import { backColour, backSwatch } from "./picture.js";
+
+const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "The devices are at work" };
+const KEPT = 60; // lines of events
+
+export function showStep(table) {
+  const step = table.stopped
+    ? { text: "The table has stopped.", why: table.stopped, clause: [], who: "technician" } : table.step;
+  const alarm = Boolean(table.stopped || table.warnings.length || table.round?.void);
+  byId("step").classList.toggle("alarm", alarm);
+  say(byId("step-who"), WHO[step.who] ?? "");
+  say(byId("step-text"), step.text);
+  say(byId("step-why"), step.why);
+  fill(byId("step-clause"), step.clause, (list) => clauses(list, "step-"));
+}
+
+export function showAlarms(table) {
+  const { warnings, void_steps: steps, round, access, stopped } = table;
+  const locked = (access?.locked ?? []).map((one) => ({ ...one, left: duration(Math.max(0, one.until_ms - table.now_ms)) }));
+  fill(byId("alarms"), [warnings.map(({ since_ms: _, ...rest }) => rest), steps, round?.void && round.number, locked, stopped], () => [
+    stopped ? el("article", { class: "alarm" }, el("h3", { text: "The table has stopped" }), el("p", { text: stopped })) : null,
+    steps?.length ? el("article", { class: "alarm void" },
+      el("h3", { text: round ? `Round ${round.number} is void` : "The round is void" }), checklist(steps)) : null,
+    ...warnings.map((warning) =>
+      el("article", { class: `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
+        el("h3", {}, warning.text.charAt(0).toUpperCase() + warning.text.slice(1), " ", ...clauses(warning.clause, `${warning.key}-`)),
+        el("p", { class: "small", text: [warning.device, warning.deck, `cleared by ${warning.needs}`].filter(Boolean).join(" · ") }),
+        checklist(warning.steps))),
+    ...lockOuts(locked),
+  ]);
+}
+
+function checklist(steps) {
+  const next = steps.findIndex((step) => !step.done);
+  return el("ol", { class: "checklist" }, ...steps.map((step, index) =>
+    el("li", { class: step.done ? "done" : index === next ? "next" : "" },
+      icon(step.done ? "done" : "open", step.done ? "done:" : "to do:"),
+      el("span", { text: step.text }))));
+}
+
+export function showDecks(table) {
+  const ages = table.decks.map((deck) => deck.age_ms === null ? "" : Math.floor(deck.age_ms / 60000));
+  fill(byId("decks"), [table.decks.map(({ age_ms: _, left_ms: __, ...deck }) => deck), ages, table.due], () =>
+    table.decks.map((deck, index) => deckCard(deck, index)));
+  const left = table.stub_count_rounds - table.rounds_uncounted;
+  say(byId("stub-rounds"), table.rounds_uncounted
+    ? `${table.rounds_uncounted} rounds since the last count of a stub, ${left} to go.` : "");
+}
+
+function deckCard(deck, index) {
+  const present = Object.entries(deck.cards).reduce((sum, [place, number]) => sum + (place === "missing" || place === "gone" ? 0 : number), 0);
+  const places = Object.entries(deck.cards).filter(([place]) => place !== "missing" && place !== "gone");
+  const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
+  const bar = el("span", { class: "age-bar" }, el("span", { class: "age-fill" }));
+  bar.firstChild.style.width = `${(part * 100).toFixed(1)}%`;
+  const age = deck.age_ms === null ? `new, good for ${duration(deck.life_ms)}`
+    : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "its time is over"}`;
+  const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
+    backSwatch(deck.back, index),
+    el("div", { class: "deck-words" },
+      el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "its turn" }) : null,
+        el("span", { class: "deck-state", text: deck.state_words })),
+      el("p", { class: "deck-places" }, ...places.map(([place, number]) =>
+        el("span", { class: "place" }, el("b", { text: number }), ` ${placeWords(place)}`))),
+      el("p", { class: "deck-age" }, bar, el("span", { text: deck.change_due ? `${age}: change it` : age }))),
+    el("p", { class: `deck-total${deck.missing ? " wrong" : ""}` }, el("b", { text: present }),
+      el("span", { text: deck.missing > 0 ? `${deck.missing} missing` : deck.missing < 0 ? `${-deck.missing} too many` : deck.counted ? "counted" : "cards" })));
+  node.style.setProperty("--back", backColour(deck.back));
+  return node;
+}
+
+let events = [];
+
+/** Add events, from the stream or fetched; each is shown once, the newest first. A new journal begins anew. */
+export function addEvents(list, head = Infinity) {
+  if (events.length && events[0].seq > head) events = [];
+  const known = new Set(events.map((event) => event.seq));
+  const fresh = list.filter((event) => !known.has(event.seq) && !QUIET.test(event.kind));
+  events = [...events, ...fresh].sort((a, b) => b.seq - a.seq).slice(0, KEPT);
+  fill(byId("events"), events.map((event) => event.seq), () => events.map((event) => el("li", { class: tone(event.kind) },
+    el("time", { datetime: event.ts, text: clock(event.ts) }),
+    el("span", { class: "event-text", text: event.text }),
+    event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null)));
+}
+
+const QUIET = /^(command\.|cycle\.completed)/; // between the table and its devices; the journal page has them
+
+const BAD = /(jammed|failed|lost|refused|voided|rejected|missing|disagreed|broken|locked_out|denied|exposed|face_up|found_wrong|error|raised)/;
+const GOOD = /(accepted|cleared|completed|granted|connected|in_service)$/;
+
+export function tone(kind) {
+  if (BAD.test(kind)) return "bad";
+  return GOOD.test(kind) ? "good" : "";
+}
