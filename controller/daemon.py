@@ -199,7 +199,7 @@ class Daemon:
         self.verified = journal.verify(journal.verified(), checked)
         if self.verified.seq:
             journal.mark_verified(self.verified)
-        self.live = LiveTable(journal, self._send, self._forget)
+        self.live = LiveTable(journal, self._send, self._forget, self._withdraw)
         newest = journal.last(1)
         boot, up_ms, wall_ms = boot_id(), round(up_s() * 1000), round(time.time() * 1000)
         away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")
@@ -278,6 +278,11 @@ class Daemon:
 
     def _forget(self, device: str, mark: EventMark) -> None:
         self.lines[device].connection.stored(mark)
+
+    def _withdraw(self, device: str, command: int) -> None:
+        line = self.lines.get(device)
+        if line:
+            line.connection.session.withdraw(command)
 
     def _happened(self, name: str, happening: Happening) -> None:
         line = self.lines.get(name)

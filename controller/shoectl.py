@@ -68,8 +68,8 @@ def cli() -> None:
     PORT is the address of a device: /dev/ttyUSB0, usb:1209:5d0e, usb:1209:5d0e:SERIAL,
     socket://HOST:PORT, rfc2217://HOST:PORT or hwgrep://PATTERN. `shoectl ports` lists what is here.
 
-    Every verb that tells something has --json: JSON on standard output, messages on standard error. Exit code 0 is done,
-    1 refused or failed, 2 wrong usage.
+    Every verb that tells something has --json: JSON on standard output, messages on standard error.
+    Exit code 0 is done, 1 refused or failed, 2 wrong usage.
     """
     structlog.configure(  # silent but for the worst: the verbs tell themselves what happens to a connection
         wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),

@@ -151,7 +151,7 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
         "doing_until_ms": doing.until_ms if doing else None,
         "hindered": device.hindered,
         "out_how": device.out_how,
-        "locked": bool(getattr(device, "locked", False)),
+        "locked": device.locked,
         "cards": sum(deck.cards.get(place, 0) for deck in state.decks.values() for place in ledger.IN_DEVICE[name]),
         "at_exit": device.at_exit.target if device.at_exit else None,
     }

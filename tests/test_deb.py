@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from controller.shoed import read_config
+from controller.config import read_config
 
 ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "debian"

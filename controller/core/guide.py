@@ -140,7 +140,9 @@ def _warning(state: State) -> Step | None:
         if device and device.state is DeviceState.JAMMED:
             first, opened = _open_first(state, warned.device)
             freed: Offer = {"action": "free_jam", "device": warned.device}
-            return Step(f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause, (*opened, freed))
+            return Step(
+                f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause, (*opened, freed)
+            )
         if device:
             text = f"See to the {warned.device}, or a floorperson takes it out of service."
             taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}

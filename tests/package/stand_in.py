@@ -1,8 +1,8 @@
 """A daemon that does nothing but try what the sandbox of shoed.service must allow and what it must refuse.
 
 It runs in the machine of test_package.py in the place of `shoed`, under the unit as it is shipped, writes what it found
-to its state folder, and answers on the control socket: `hang` stops the loop, anything else is told who asks. Devices are
-not tried: a container cannot close them to a unit.
+to its state folder, and answers on the control socket: `hang` stops the loop, anything else is told who asks. Devices
+are not tried: a container cannot close them to a unit.
 """
 
 from __future__ import annotations
