@@ -3,13 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test lint bench docs lock deb test-deb clean
+.PHONY: run test test-crash lint bench docs lock deb test-deb clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce
 
 test: $(READY) lint
 	$(BIN)/pytest
+
+# Kill the real daemon at every write and send of a round, and KILLS times at random instants.
+KILLS ?= 1000
+test-crash: $(READY)
+	KILLS=$(KILLS) $(BIN)/pytest -s tests/crash
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -129,6 +129,11 @@ class Robot(People):
         """What hands do without being told: take what lies at an exit."""
         return any(self._take(name) for name in list(self.house.wired))
 
+    def bets(self) -> tuple[int, ...]:
+        """Who has wagered this time."""
+        seats = range(1, self.house.state.setup.seats + 1)
+        return tuple(sorted(self._rng.sample(seats, self._rng.randint(1, len(seats)))))
+
     def one_thing(self) -> float:
         """Do the next thing; the answer is how long it is until the one after it, in seconds."""
         state, wrong = self.house.state, self.trouble()
@@ -141,10 +146,7 @@ class Robot(People):
             self.tell(act.OpenTable)
         elif not self.chore() and state.table is TableState.BETTING and state.round is None:
             if not state.seats:
-                seats = sorted(
-                    self._rng.sample(range(1, state.setup.seats + 1), self._rng.randint(1, state.setup.seats))
-                )
-                self.tell(act.Wager, seats=tuple(seats))
+                self.tell(act.Wager, seats=self.bets())
                 return BETTING_S
             self.tell(act.CloseBets)
         return PACE_S

@@ -1,0 +1,118 @@
+"""A table seen from outside the daemon: what the journal says, what the API takes, and the cards as they really lie."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+
+import msgspec
+
+from controller.core.actions import Action, name_of
+from controller.core.apply import apply
+from controller.core.setup import Setup
+from controller.core.state import Event, State
+from controller.journal import JournalAbsent, JournalReader
+from simulators.cards import Place
+from simulators.robot import Robot, Table
+from tests.plugged import Plugged
+from tests.served import UnixConnection
+
+SEATS = (1, 3, 6)
+
+
+class Alone(Robot):
+    """One person who has all roles: decks come inspected and shuffled, since nobody verifies their own inspection."""
+
+    def bring(self, back: str, *, prepared: bool = True) -> list[Event]:
+        return super().bring(back, prepared=True)
+
+    def bets(self) -> tuple[int, ...]:
+        return SEATS
+
+
+class Outside:
+    """The people and the cards of a table whose daemon may die at any moment; they go on as soon as it is back."""
+
+    def __init__(self, folder: Path, plugged: Plugged, setup: Setup | None = None) -> None:
+        self._socket = folder / "run/control.sock"
+        self._journal = folder / "run/journal.db"
+        self._plugged = plugged
+        self._state = State()
+        self.events: list[Event] = []
+        self.unheard = 0  # what people told and nobody heard
+        table = Table(
+            plugged.table,
+            ("shuffler", "shoe"),
+            setup or Setup(),
+            lambda: self._state,
+            self._tell,
+            lambda: None,  # `Plugged.do` looks at the devices
+            lambda: self._now,
+        )
+        self._now = 0.0
+        self.robot = Alone(table)
+        self.robot.helps = True
+
+    @property
+    def state(self) -> State:
+        """What the journal says by now."""
+        try:
+            with JournalReader(self._journal) as reader:
+                for event in reader.events(after=self._state.seq):
+                    told = Event(event.seq, event.kind, event.clause, event.data)
+                    apply(self._state, told)
+                    self.events.append(told)
+        except JournalAbsent:
+            pass
+        return self._state
+
+    def _tell(self, action: Action) -> list[Event]:
+        """Tell the daemon something. Where it dies over it, nobody knows whether it heard."""
+        body = msgspec.to_builtins(action) | {"action": name_of(action)}
+        del body["who"]
+        connection = UnixConnection(self._socket)
+        try:
+            connection.request("POST", "/api/v1/actions", json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            told = json.loads(answer.read())
+        except (OSError, http.client.HTTPException):
+            self.unheard += 1
+            return []
+        finally:
+            connection.close()
+        if answer.status == 409:
+            return [Event(0, "action.refused", (), told["error"])]
+        assert answer.status in (200, 503), told
+        return []
+
+    def work(self) -> None:
+        """Do one thing, if there is one to do."""
+        self.state  # noqa: B018 - reads the journal
+
+        def one_thing(_: object, now: float) -> None:
+            self._now = now
+            self.robot.one_thing()
+
+        self._plugged.do(one_thing)
+
+    def check_truth(self) -> None:
+        """Between rounds: what the journal says is what is true, and the journal proves it."""
+        state = self.state
+        cards = self._plugged.table.cards
+
+        def compare(*_: object) -> None:
+            cards.check()
+            for name, deck in state.decks.items():
+                assert sum(deck.cards.values()) == 53
+                for places in (("infeed", "shelves", "output"), ("shoe", "held"), ("rack",)):
+                    spots = [spot for place in places for spot in cards.spots(Place[place.upper()])]
+                    lying = sum(card.deck == name for spot in spots for card in cards.pile(spot))
+                    assert lying == sum(deck.cards.get(place, 0) for place in places), (name, places, deck.cards)
+
+        self._plugged.do(compare)
+
+    def verify(self) -> None:
+        """The whole chain."""
+        with JournalReader(self._journal) as reader:
+            reader.verify()
