@@ -144,6 +144,11 @@ class House:
         """What is true."""
         return self.sim.cards
 
+    @property
+    def now_ms(self) -> int:
+        """The table's time."""
+        return round(self.now * 1000)
+
     def report(self, report: Report) -> list[Event]:
         """Tell the table something, and let it act. Where the host dies over it, the answer is empty."""
         try:

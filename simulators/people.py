@@ -238,7 +238,7 @@ class People:
 
     def _deck_chore(self, name: str) -> bool:
         state, deck = self.house.state, self.house.state.decks[name]
-        if over_age(state, name, round(self.house.now * 1000)) and self._take_away(name):
+        if over_age(state, name, self.house.now_ms) and self._take_away(name):
             return True
         if deck.state in _OPENING and state.table in (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED):
             return taken(self.tell(_OPENING[deck.state], deck=name))
@@ -272,7 +272,7 @@ class People:
         state = self.house.state
         if inside(state, "shuffler") or not shuffler.firmware or shuffler.mechanics.door_open:
             return False
-        if cannot_insert(Decision(state, round(self.house.now * 1000)), name):
+        if cannot_insert(Decision(state, self.house.now_ms), name):
             return False
         if not any(card.deck == name for card in cards.pile(Spot(Place.INFEED))):  # else it was put in before
             self._collect(name, self._own(name))

@@ -82,8 +82,13 @@ class Table:
         return self.sim.cards
 
     @property
+    def now_ms(self) -> int:
+        """The table's time."""
+        return self.state.now_ms
+
+    @property
     def now(self) -> float:
-        """The devices' time."""
+        """The devices' time, which may run faster than the table's."""
         return self._clock()
 
 
