@@ -8,11 +8,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from controller.core.actions import Action, AnyAction, Configure, Role
+from controller.core.clauses import CLAUSES
 from controller.core.machines import TableState
 from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.state import Event
@@ -25,6 +26,7 @@ _ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for k
 
 
 DECK_SETS = 4  # decks of each colour in the cupboard
+MACHINE = "machine"  # what says no where no clause speaks: the moment is wrong
 
 
 class ScenarioError(Exception):
@@ -32,7 +34,7 @@ class ScenarioError(Exception):
 
 
 class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """One step: exactly one of the first nine words says what happens, the others belong to it."""
+    """One step: exactly one of the first ten words says what happens, the others belong to it."""
 
     routine: str = ""  # open, round, work: what good people do, until bets can be made
     do: str = ""  # an action of a person
@@ -40,6 +42,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     load: str = ""  # a hand puts a deck into this device
     fault: FaultName | None = None
     mend: FaultName | None = None
+    door: Literal["", "open", "closed"] = ""  # a hand opens or closes the device's door
     wait_s: float | None = None
     until: str = ""  # time passes until an event of this kind is seen
     host_dies: bool = False  # the computer under the table restarts
@@ -55,8 +58,8 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     to: str = ""  # the routine ends as soon as an event of this kind is seen
     role: Role | None = None
     who: str = ""
-    stuck: bool = False  # the routine must come to a point where good people cannot go on
-    refused: str | bool = False  # the action must be refused: true, or the clause that says no
+    stuck: bool = False  # good people cannot go on with the routine, or the door does not move
+    refused: str = ""  # the action must be refused: by this clause, or by the machine alone
     fields: dict[str, Any] = {}  # further fields of the action
 
 
@@ -110,7 +113,7 @@ def _check_names(number: int, step: Step, setup: Setup) -> None:
         raise ScenarioError(f"table: good people cannot open it ({', '.join(fault.clause)}): {fault.reason}")
     devices, decks = devices_of(setup), deck_names(setup, DECK_SETS)
     by_hand = [name for name in (step.take, step.load) if name]
-    for name in [*by_hand, *([step.device] if step.fault or step.mend else [])]:
+    for name in [*by_hand, *([step.device] if step.fault or step.mend or step.door else [])]:
         if name not in devices:
             known = ", ".join(devices) or "none"
             raise ScenarioError(f"step {number}: no device {name!r} is driven at this table; there are: {known}")
@@ -134,6 +137,8 @@ def _check(number: int, step: Step) -> None:
         raise ScenarioError(f"step {number}: needs exactly one of {', '.join(_VERBS)}; it has {found}")
     if step.do and step.do not in _ACTIONS:
         raise ScenarioError(f"step {number}: no action {step.do!r}; there are {', '.join(sorted(_ACTIONS))}")
+    if step.refused and step.refused not in (*CLAUSES, MACHINE):
+        raise ScenarioError(f"step {number}: refused by {step.refused!r}, which is no clause and not {MACHINE!r}")
     if step.routine and step.routine not in ("open", "round", "work"):
         raise ScenarioError(f"step {number}: no routine {step.routine!r}; there are open, round and work")
 
@@ -215,8 +220,9 @@ def _do(people: People, step: Step) -> str:
         return f"{step.do} was taken, and should have been refused"
     if refusals and not step.refused:
         return f"{step.do} was refused: {refusals[0].data['reason']}"
-    if isinstance(step.refused, str) and step.refused not in refusals[0].clause:
-        return f"{step.do} was refused by {refusals[0].clause}, and should have been by {step.refused}"
+    if refusals and step.refused not in (refusals[0].clause or (MACHINE,)):
+        by = ", ".join(refusals[0].clause) or f"the {MACHINE} alone"
+        return f"{step.do} was refused by {by}, and should have been by {step.refused}"
     return ""
 
 
@@ -251,6 +257,15 @@ def _mend(people: People, step: Step) -> str:
     return ""
 
 
+def _door(people: People, step: Step) -> str:
+    people.pause()
+    moved = people.house.wired[step.device].device.door(step.door == "open", people.house.now)
+    people.pause()
+    if moved is step.stuck:
+        return f"the door of the {step.device} {'moved, and should have been' if moved else 'is'} locked"
+    return ""
+
+
 def _wait(people: People, step: Step) -> str:
     people.house.run(lambda: False, step.wait_s or 0.0)
     return ""
@@ -275,6 +290,7 @@ _VERBS: dict[str, Callable[[People, Step], str]] = {
     "load": _load,
     "fault": _fault,
     "mend": _mend,
+    "door": _door,
     "wait_s": _wait,
     "until": _until,
     "host_dies": _host_dies,

@@ -67,6 +67,10 @@ def test_a_scenario_plays_the_same_twice() -> None:
         ('title = "x"\nstep = [{ routine = "open" }]\n[table]\nseats = 9', "good people cannot open it (2.A)"),
         ('title = "x"\nstep = [{ routine = "open" }]\n[table]\nbacks = []', "good people cannot open it"),
         ('title = "x"\nstep = [{ do = "configure", fields = { setup = { seats = 3 } } }]', "another set-up"),
+        ('title = "x"\nstep = [{ do = "open_table", refused = true }]', "expected `str`, got `bool`"),
+        ('title = "x"\nstep = [{ do = "open_table", refused = "13.Z" }]', "refused by '13.Z', which is no clause"),
+        ('title = "x"\nstep = [{ door = "ajar", device = "shoe" }]', "ajar"),
+        ('title = "x"\nstep = [{ door = "open", device = "oven" }]', "no device 'oven'"),
         ("title", "TOML"),
     ],
 )
@@ -89,13 +93,25 @@ def test_what_was_not_seen_is_told() -> None:
     ]
 
 
-def test_a_refusal_that_does_not_come_is_a_problem() -> None:
-    text = """
+@pytest.mark.parametrize(
+    ("step", "complaint"),
+    [
+        ('do = "close_bets", seats = [1], refused = "10"', "close_bets was taken, and should have been refused"),
+        ('do = "close_bets", seats = [9]', "close_bets was refused: the table has seats 1 to 6"),
+        ('do = "close_bets", seats = [9], refused = "10"', "refused by 2.A, and should have been by 10"),
+        ('do = "close_bets", seats = [9], refused = "machine"', "refused by 2.A, and should have been by machine"),
+        ('do = "open_table", refused = "4.A"', "refused by the machine alone, and should have been by 4.A"),
+        ('door = "open", device = "shoe", stuck = true', "the door of the shoe moved, and should have been locked"),
+    ],
+)
+def test_what_was_not_refused_as_it_should_be_is_a_problem(step: str, complaint: str) -> None:
+    text = f"""
         title = "x"
-        step = [{ routine = "open" }, { do = "close_bets", seats = [1], refused = true }]
+        step = [{{ routine = "open" }}, {{ {step} }}]
     """
     (problem,) = play(read_scenario(text)).problems
-    assert problem.startswith("step 2: close_bets was taken, and should have been refused")
+    assert problem.startswith("step 2: ")
+    assert complaint in problem
 
 
 def test_the_examples_of_the_manual_play() -> None:

@@ -201,22 +201,21 @@ def warning_stands(state: State) -> Refusal | None:
 
 
 def cannot_start(state: State, now_ms: int) -> Refusal | None:
-    """Why no round can start now."""
+    """Why no round can start now: what is wrong first, then what is missing."""
+    refusal = warning_stands(state) or no_way_to_deal(state)
+    if refusal:
+        return refusal
     name = due_deck(state)
     if not name or state.decks[name].state is not DeckState.LOADED:
         return Refusal(f"the {state.due} deck is not loaded", "it is loaded", ("3.B(3)",))
     if state.method is Method.AUTOMATED_SHOE and in_service(state, "shoe") and not usable(state, "shoe"):
         hindered = state.devices["shoe"].hindered
-        return warning_stands(state) or Refusal(
-            f"the shoe is not ready{': ' * bool(hindered)}{hindered}", "it is ready", ("10",)
-        )
+        return Refusal(f"the shoe is not ready{': ' * bool(hindered)}{hindered}", "it is ready", ("10",))
     return (
-        no_way_to_deal(state)
-        or wrong_number_of_decks(state)
+        wrong_number_of_decks(state)
         or over_age(state, name, now_ms)
         or uncounted(state, state.decks[name], name)
+        or rack_taken(state, name)  # says where the other deck is; the next, only where it is not
         or other_deck_astray(state)
-        or rack_taken(state, name)
         or stub_overdue(state)
-        or warning_stands(state)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from controller.core import access, clock, devices, locks
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
+from controller.core.dealing import CHAPTER, STUB_WRONG
 from controller.core.decision import TAKES, Decision, Refusal, why_not
 from controller.core.follow import follow
 from controller.core.guards import cannot_start
@@ -77,7 +78,7 @@ def _not_theirs(action: Action) -> Refusal | None:
     if action.role in action.roles and action.who:
         return None
     who = " or ".join(role for role in action.roles)
-    return Refusal(f"not in the role of {action.role}", f"a {who} does it")
+    return Refusal(f"not in the role of {action.role}", f"a {who} does it", _CLAUSE_OF_ACTION.get(action.kind, ()))
 
 
 def _not_there(d: Decision, action: Action) -> Refusal | None:
@@ -102,23 +103,37 @@ def _not_now(d: Decision, action: Action) -> Refusal | None:
         return cannot_start(d.state, d.now_ms) or refusal  # what is missing says more than the state
     if refusal and not refusal.clause:
         out = deck in d.state.decks and d.state.decks[deck].state is DeckState.LOCKED_OUT
-        clause = ("5.D",) if out else _CLAUSE_OF_ACTION.get(action.kind, ())
+        clause = ("5.D",) if out else _clause_now(d, action.kind)
         return Refusal(refusal.reason, refusal.possible_when, clause)
     return refusal
 
 
-# The clause that a person is told when the moment is wrong, where one speaks of it.
+def _clause_now(d: Decision, kind: str) -> tuple[str, ...]:
+    """The clause that a person is told when the moment is wrong, where one speaks of it."""
+    if kind in ("bets.closed", "stack.taken"):
+        return (CHAPTER[d.state.method],)
+    if d.state.table is TableState.STUB_COUNT:
+        return (STUB_WRONG[d.round.method],)
+    return _CLAUSE_OF_ACTION.get(kind, ())
+
+
+# The clause that speaks of an action: of its moment, and of who may do it.
 _CLAUSE_OF_ACTION: dict[str, tuple[str, ...]] = {
-    "bets.closed": ("10",),
+    "deck.inspected": ("4.A",),
     "deck.verified": ("4.A",),
     "deck.spread": ("4.B",),
     "deck.washed": ("4.C",),
     "deck.stacked": ("4.C",),
     "deck.inserted": ("4.A", "5.A"),
     "deck.loaded": ("5.A",),
+    "deck.shuffled_by_hand": ("5.A",),
+    "reshuffle.directed": ("5.A",),
     "cut.recut_required": ("5.G",),
     "dealer.revealed": ("11.D(2)",),
+    "hand.collected": ("11.D(2)",),
     "deck.locked_out": ("5.D",),
     "dealer_card.exposed": ("13.E",),
     "method.changed": ("13.H",),
+    "device.out_of_service": ("13.H",),
+    "device.in_service": ("13.H",),
 }
