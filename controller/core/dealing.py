@@ -101,7 +101,7 @@ def next_stack(round_: Round) -> Stack | None:
 def waits_for_players(round_: Round) -> bool:
     """Whether what is left to deal comes only after the players have acted."""
     stack = next_stack(round_)
-    return stack is not None and not round_.acted and (stack.after_acting or (stack.held and round_.held))
+    return stack is not None and not round_.acted and (stack.after_acting or round_.held)
 
 
 def stub_may_leave(state: State, round_: Round) -> bool:

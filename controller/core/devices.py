@@ -132,7 +132,7 @@ def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_insi
     """
     state, clause = d.state, CLAUSE_OF[name]
     concerned = set(inside(state, name)) if cards_inside else set()
-    if given and given.deck and given.name in ("Shuffle", "Deliver"):
+    if given:
         concerned.add(given.deck)
     if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
         dealing = next_stack(d.round) is not None
