@@ -12,7 +12,7 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.game import Method
-from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE
+from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, DeckState, DeviceState, TableState
 from controller.core.setup import Setup, devices_of
 from controller.core.state import Deck, Device, Event, Given, Host, Round, Stack, State, Warned, WrongPins
 
@@ -32,26 +32,44 @@ def apply(state: State, event: Event) -> None:
     """Change the state by one event: the machines first, then the cards that moved, then the fields."""
     kind, data = event.kind, event.data
     state.seq = event.seq
-    state.now_ms = max(state.now_ms, data.get("at_ms", 0))
+    at_ms = data.get("at_ms", 0)
+    if at_ms > state.now_ms:
+        state.now_ms = at_ms
     if "of" in data:
-        number = data["of"]["number"]
-        state.devices[data["of"]["device"]].last_event = number
-    if kind == "deck.received":
-        _received(state, data)
-    if kind in TABLE_MACHINE.kinds:
-        state.table = TABLE_MACHINE.after(state.table, kind)
-    deck = state.decks.get(data.get("deck", ""))
-    if deck is not None:
-        if kind in DECK_MACHINE.kinds and not data.get("stays"):
-            deck.state = DECK_MACHINE.after(deck.state, kind)
-        if "moves" in data:
-            ledger.move(deck.cards, data["moves"])
-    if kind in DEVICE_MACHINE.kinds and not data.get("stays"):
+        of = data["of"]
+        state.devices[of["device"]].last_event = of["number"]
+    of_table, of_deck, of_device, change = _EFFECTS.get(kind) or _effect(kind)
+    if of_table is not None:
+        state.table = of_table[state.table]
+    moves = data.get("moves")
+    if of_deck is not None or moves:
+        deck = state.decks.get(data.get("deck", ""))
+        if deck is not None:
+            if of_deck is not None and not data.get("stays"):
+                deck.state = of_deck[deck.state]
+            if moves:
+                ledger.move(deck.cards, moves)
+    if of_device is not None and not data.get("stays"):
         device = state.devices[data["device"]]
-        device.state = DEVICE_MACHINE.after(device.state, kind)
-    change = _CHANGES.get(kind)
-    if change:
+        device.state = of_device[device.state]
+    if change is not None:
         change(state, data)
+
+
+# All that a kind of event does, put together when it is first met: one look instead of four with every event.
+_Effect = tuple[
+    dict[TableState, TableState] | None,
+    dict[DeckState, DeckState] | None,
+    dict[DeviceState, DeviceState] | None,
+    Change | None,
+]
+_EFFECTS: dict[str, _Effect] = {}
+
+
+def _effect(kind: str) -> _Effect:
+    machines = TABLE_MACHINE.moves.get(kind), DECK_MACHINE.moves.get(kind), DEVICE_MACHINE.moves.get(kind)
+    _EFFECTS[kind] = found = (*machines, _CHANGES.get(kind))
+    return found
 
 
 def _changes(*kinds: str) -> Callable[[Change], Change]:
@@ -143,6 +161,7 @@ def _unlocked(state: State, data: dict[str, Any]) -> None:
 # --- decks ----------------------------------------------------------------------------------------------------------
 
 
+@_changes("deck.received")
 def _received(state: State, data: dict[str, Any]) -> None:
     cards = ledger.fresh(state.setup.game.deck_size)
     state.decks[data["deck"]] = Deck(data["back"], cards, prepared=data["prepared"], by_hand=data["prepared"])

@@ -10,48 +10,54 @@ from controller.core.devices import failed, stopped
 from controller.core.guards import life_ms
 from controller.core.machines import DeviceState
 from controller.core.service import CLAUSE_OF, warn
-from controller.core.state import Device, State
+from controller.core.state import Deck, Device, State
+
+NEVER = math.inf
+_WORKING, _LOST = DeviceState.WORKING, DeviceState.LOST
 
 
 def _cycle_ends_ms(device: Device) -> float:
-    working = device.state is DeviceState.WORKING and device.doing is not None
-    return device.doing.until_ms if working and device.doing else math.inf
+    return device.doing.until_ms if device.state is _WORKING and device.doing else NEVER
 
 
-def _grace_ends_ms(state: State, name: str) -> float:
-    device = state.devices[name]
-    if device.state is not DeviceState.LOST or f"{name}.lost" in state.warnings:
-        return math.inf
+def _grace_ends_ms(state: State, name: str, device: Device) -> float:
+    if device.state is not _LOST or f"{name}.lost" in state.warnings:
+        return NEVER
     return device.lost_ms + state.setup.limits.grace_ms
 
 
-def _change_due_ms(state: State, name: str) -> float:
-    deck = state.decks[name]
+def _change_due_ms(state: State, deck: Deck) -> float:
     if deck.in_play_ms < 0 or deck.change_due:
-        return math.inf
+        return NEVER
     return deck.in_play_ms + life_ms(state) - state.setup.limits.change_ahead_ms
 
 
 def deadline_ms(state: State) -> float:
     """When something will be due without a report."""
-    times = [_cycle_ends_ms(device) for device in state.devices.values()]
-    times += [_grace_ends_ms(state, name) for name in state.devices]
-    times += [_change_due_ms(state, name) for name in state.decks]
-    return min(times, default=math.inf)
+    first = NEVER
+    for name, device in state.devices.items():
+        if device.state is _WORKING or device.state is _LOST:
+            first = min(first, _cycle_ends_ms(device), _grace_ends_ms(state, name, device))
+    for deck in state.decks.values():
+        if deck.in_play_ms >= 0 and not deck.change_due:
+            first = min(first, _change_due_ms(state, deck))
+    return first
 
 
 @enforces("13.F", "13.G", "3.C")
 def look_at_clock(d: Decision) -> None:
     """Decide what is due by now."""
     state = d.state
+    if deadline_ms(state) > d.now_ms:
+        return
     for name, device in state.devices.items():
         if _cycle_ends_ms(device) <= d.now_ms and device.doing:
             failed(d, name, f"has not ended its {device.doing.name.lower()} in time")
-        elif _grace_ends_ms(state, name) <= d.now_ms:
+        elif _grace_ends_ms(state, name, device) <= d.now_ms:
             _stays_away(d, name)
-    for name in state.decks:
-        if _change_due_ms(state, name) <= d.now_ms:
-            left_ms = max(0, state.decks[name].in_play_ms + life_ms(state) - d.now_ms)
+    for name, deck in state.decks.items():
+        if _change_due_ms(state, deck) <= d.now_ms:
+            left_ms = max(0, deck.in_play_ms + life_ms(state) - d.now_ms)
             d.emit("deck.change_due", "3.C", deck=name, left_ms=left_ms)
 
 

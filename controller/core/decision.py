@@ -25,6 +25,8 @@ class Refusal(msgspec.Struct, frozen=True):
 class Decision:
     """What one report led to, in order. `events` go to the journal; those of kind `command.given` to the devices."""
 
+    __slots__ = ("events", "now_ms", "of", "state")
+
     def __init__(self, state: State, now_ms: int) -> None:
         self.state = state
         self.now_ms = now_ms
@@ -33,11 +35,12 @@ class Decision:
 
     def emit(self, kind: str, *clause: str, **data: Any) -> Event:
         """Decide one event."""
+        state = self.state
         data["at_ms"] = self.now_ms
         if self.of:
             data["of"], self.of = self.of, None
-        event = Event(self.state.seq + 1, kind, clause, data)
-        apply(self.state, event)
+        event = Event(state.seq + 1, kind, clause, data)
+        apply(state, event)
         self.events.append(event)
         if "moves" in data:
             self._check_cards(event)

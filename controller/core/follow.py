@@ -30,6 +30,10 @@ from controller.core.state import due_deck
 Rule = Callable[[Decision], bool]
 T = TableState
 
+# Names of their own for what is asked with every report: guards.py tells why.
+_AUTOMATED_SHOE, _READY = Method.AUTOMATED_SHOE, DeviceState.READY
+_INFEED, _SHUFFLED, _LOADED = DeckState.INFEED, DeckState.SHUFFLED, DeckState.LOADED
+
 
 def gathering(d: Decision) -> bool:
     """A deck whose cards are all together is ready for what comes next."""
@@ -46,7 +50,7 @@ def ejecting(d: Decision) -> bool:
             continue
         device = emptied_by_device(state, next_place(state, name))
         found = state.devices.get(device)
-        if not found or found.state is not DeviceState.READY or found.at_exit or found.hindered:
+        if not found or found.state is not _READY or found.at_exit or found.hindered:
             continue
         if ledger.count(deck.cards, ledger.IN_DEVICE[device][:-1]):
             give(d, device, "Eject", "13.F" if device == "shuffler" else "13.G", deck=name)
@@ -58,7 +62,7 @@ def ejecting(d: Decision) -> bool:
 def shuffling(d: Decision) -> bool:
     """A deck in the infeed is shuffled."""
     for name, deck in d.state.decks.items():
-        if deck.state is DeckState.INFEED and usable(d.state, "shuffler") and not d.state.devices["shuffler"].at_exit:
+        if deck.state is _INFEED and usable(d.state, "shuffler") and not d.state.devices["shuffler"].at_exit:
             give(d, "shuffler", "Shuffle", "5.A", deck=name)
             return True
     return False
@@ -69,11 +73,11 @@ def delivering(d: Decision) -> bool:
     """The shuffled deck whose turn it is goes into the empty shoe, or out to the dealer."""
     state = d.state
     name = due_deck(state)
-    if not name or state.decks[name].state is not DeckState.SHUFFLED or not usable(state, "shuffler"):
+    if not name or state.decks[name].state is not _SHUFFLED or not usable(state, "shuffler"):
         return False
     if state.devices["shuffler"].at_exit or cannot_load(state, name, d.now_ms):
         return False
-    if state.method is Method.AUTOMATED_SHOE and (not usable(state, "shoe") or inside(state, "shoe")):
+    if state.method is _AUTOMATED_SHOE and (not usable(state, "shoe") or inside(state, "shoe")):
         return False
     if any(deck.cards.get(SOURCE[state.method]) for deck in state.decks.values()):
         return False
@@ -88,7 +92,7 @@ def making_room(d: Decision) -> bool:
     if not due or not waits_for_shuffler(d.state, due) or not usable(d.state, "shuffler"):
         return False
     for name in inside(d.state, "shuffler"):
-        if d.state.decks[name].state is DeckState.SHUFFLED:
+        if d.state.decks[name].state is _SHUFFLED:
             d.emit("deck.recalled", "3.B(3)", deck=name, reason=f"deck {due} is due and needs the shuffler")
             return True
     return False
@@ -115,9 +119,10 @@ def resuming(d: Decision) -> bool:
 @enforces("3.B(2)", "3.B(3)")
 def opening_bets(d: Decision) -> bool:
     """The due deck is loaded and all else is in order: bets may be made."""
-    if cannot_start(d.state, d.now_ms):
-        return False
-    d.emit("betting.opened", deck=due_deck(d.state))
+    name = due_deck(d.state)
+    if not name or d.state.decks[name].state is not _LOADED or cannot_start(d.state, d.now_ms):
+        return False  # the first two are among the reasons of the third, and save its words
+    d.emit("betting.opened", deck=name)
     return True
 
 
@@ -134,10 +139,10 @@ def withdrawing(d: Decision) -> bool:
 def dispensing(d: Decision) -> bool:
     """The next stack, when the one before was taken. The held one only after the players have acted."""
     state, round_ = d.state, d.round
-    stack = next_stack(round_)
-    if round_.method is not Method.AUTOMATED_SHOE or stack is None or waits_for_players(round_):
+    if round_.method is not _AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
         return False
-    if not usable(state, "shoe") or state.devices["shoe"].at_exit:
+    stack = next_stack(round_)
+    if stack is None or waits_for_players(round_):
         return False
     clause = "10.B(3)(4)" if stack.held else "10.B(1)(2)"
     if round_.held:
@@ -154,11 +159,11 @@ def dispensing(d: Decision) -> bool:
 
 def dealt(d: Decision) -> bool:
     """All hands have what they get before the players act."""
-    shoe = d.state.devices.get("shoe")
-    busy = d.round.method is Method.AUTOMATED_SHOE and shoe is not None and shoe.doing is not None
-    if busy or (next_stack(d.round) and not waits_for_players(d.round)):
+    shoe, round_ = d.state.devices.get("shoe"), d.round
+    busy = shoe is not None and shoe.doing is not None and round_.method is _AUTOMATED_SHOE
+    if busy or (next_stack(round_) and not waits_for_players(round_)):
         return False
-    d.emit("dealing.completed", round=d.round.number)
+    d.emit("dealing.completed", round=round_.number)
     return True
 
 
@@ -166,10 +171,10 @@ def dealt(d: Decision) -> bool:
 def stub_leaving(d: Decision) -> bool:
     """When nothing more can be dealt, the shoe brings the stub out."""
     state, round_ = d.state, d.round
-    if round_.method is not Method.AUTOMATED_SHOE or not stub_may_leave(state, round_):
+    if round_.method is not _AUTOMATED_SHOE or not stub_may_leave(state, round_):
         return False
     shoe = state.devices["shoe"]
-    if shoe.state is not DeviceState.READY or shoe.at_exit or shoe.hindered:
+    if shoe.state is not _READY or shoe.at_exit or shoe.hindered:
         return False
     if not state.decks[round_.deck].cards.get(ledger.SHOE):
         remove_stub_by_hand(d, "")
@@ -181,10 +186,11 @@ def stub_leaving(d: Decision) -> bool:
 @enforces("10.B(5)", "11.E")
 def completing(d: Decision) -> bool:
     """Every card of the round lies in the rack."""
-    deck = d.state.decks[d.round.deck]
-    if not d.round.stub_out or stub_count_due(d.state) or deck.cards != {ledger.RACK: d.state.setup.game.deck_size}:
+    state, round_ = d.state, d.round
+    cards = state.decks[round_.deck].cards
+    if not round_.stub_out or stub_count_due(state) or cards != {ledger.RACK: state.setup.game.deck_size}:
         return False
-    d.emit("round.completed", "11.E", round=d.round.number, deck=d.round.deck)
+    d.emit("round.completed", "11.E", round=round_.number, deck=round_.deck)
     return True
 
 
@@ -193,9 +199,10 @@ _STIRRED = frozenset({*GATHERED_STATES, DeckState.INFEED})
 
 def tending(d: Decision) -> bool:
     """In every state: decks that are called back come together, a deck in the infeed is shuffled."""
-    if not any(deck.state in _STIRRED for deck in d.state.decks.values()):
-        return False
-    return gathering(d) or ejecting(d) or shuffling(d)
+    for deck in d.state.decks.values():
+        if deck.state in _STIRRED:
+            return gathering(d) or ejecting(d) or shuffling(d)
+    return False
 
 
 _ALWAYS: tuple[Rule, ...] = (tending,)
@@ -215,14 +222,12 @@ RULES: dict[TableState, tuple[Rule, ...]] = {
 }
 
 
-def _one(d: Decision) -> bool:
-    for rule in RULES[d.state.table]:  # noqa: SIM110 - a generator would cost as much as the rules
-        if rule(d):
-            return True
-    return False
-
-
 def follow(d: Decision) -> None:
     """Ask the rules of the present state until none decides anything more."""
-    while _one(d):
+    while True:
+        for rule in RULES[d.state.table]:
+            if rule(d):
+                break
+        else:
+            return
         assert len(d.events) < 500, "rules that follow each other without an end"

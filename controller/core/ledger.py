@@ -37,17 +37,24 @@ def fresh(size: int) -> Cards:
 def move(cards: Cards, moves: Iterable[Move]) -> None:
     """Carry out moves. A place without cards is not listed."""
     for source, target, number in moves:
-        for place, change in ((source, -number), (target, number)):
-            left = cards.get(place, 0) + change
-            if left:
-                cards[place] = left
-            else:
-                cards.pop(place, None)
+        left = cards.get(source, 0) - number
+        if left:
+            cards[source] = left
+        else:
+            cards.pop(source, None)
+        there = cards.get(target, 0) + number
+        if there:
+            cards[target] = there
+        else:
+            cards.pop(target, None)
 
 
 def count(cards: Cards, places: Iterable[str]) -> int:
     """How many cards lie in these places together."""
-    return sum(cards.get(place, 0) for place in places)
+    total = 0
+    for place in places:
+        total += cards.get(place, 0)
+    return total
 
 
 def seen(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
@@ -82,5 +89,7 @@ def broken(cards: Cards, size: int) -> str:
     total = sum(cards.values())
     if total != size:
         return f"the places add up to {total} cards, not {size}"
+    if min(cards.values(), default=0) >= 0:
+        return ""
     below = [place for place, number in cards.items() if number < 0 and place not in (MISSING, GONE)]
     return f"fewer than no cards at {below[0]}" if below else ""

@@ -8,7 +8,7 @@ state as it is, and says that the event may happen in it. The machines know noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -185,6 +185,20 @@ class _Cursor:
     state: Any
 
 
+class _Found(dict[S, S]):
+    """What follows each state by one kind of event. The library is asked once for each: it has no guard and no
+    callback here, so its answer is always the same, and asked for thousands of times.
+    """
+
+    def __init__(self, ask: Callable[[S, str], S], kind: str) -> None:
+        super().__init__()
+        self._ask, self._kind = ask, kind
+
+    def __missing__(self, state: S) -> S:
+        self[state] = after = self._ask(state, self._kind)
+        return after
+
+
 class Moves(Generic[S]):
     """One machine over many things: a state and a kind of event in, the next state out."""
 
@@ -195,9 +209,10 @@ class Moves(Generic[S]):
         self.initial = initial
         self.kinds = frozenset(kind for kind, _, _ in rows)
         self._sources = {kind: tuple(sources) for kind, sources, _ in rows}
+        self._allowed = {kind: frozenset(sources) for kind, sources in self._sources.items()}
         assert len(self._sources) == len(rows), "a kind has one row"
+        self.moves = {kind: _Found(self._trigger, kind) for kind in self.kinds}
         self._cursor = _Cursor()
-        self._found: dict[tuple[S, str], S] = {}
         self._machine = _Machine(
             self._cursor,
             states=states,
@@ -210,7 +225,8 @@ class Moves(Generic[S]):
 
     def allows(self, state: S, kind: str) -> bool:
         """Whether an event of this kind may happen in this state; a kind the machine does not know always may."""
-        return kind not in self.kinds or state in self._sources[kind]
+        allowed = self._allowed.get(kind)
+        return allowed is None or state in allowed
 
     def when(self, kind: str) -> tuple[S, ...]:
         """The states in which this may happen."""
@@ -218,12 +234,13 @@ class Moves(Generic[S]):
 
     def after(self, state: S, kind: str) -> S:
         """The state after an event of this kind. An event that the state does not allow is an error of the caller."""
-        found = self._found.get((state, kind))
-        if found is None:  # no guard and no callback: the answer is always the same, and asked for thousands of times
-            self._cursor.state = state
-            self._cursor.trigger(kind)  # type: ignore[attr-defined]  # the library puts it there
-            found = self._found[state, kind] = self._cursor.state
-        return found
+        return self.moves[kind][state]
+
+    def _trigger(self, state: S, kind: str) -> S:
+        self._cursor.state = state
+        self._cursor.trigger(kind)  # type: ignore[attr-defined]  # the library puts it there
+        after: S = self._cursor.state
+        return after
 
 
 TABLE_MACHINE = Moves("table", TableState, TABLE, TableState.CLOSED)

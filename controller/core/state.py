@@ -165,7 +165,7 @@ def decode(data: bytes) -> State:
     return _decoder.decode(data)
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """Something that the table has decided, or taken note of. `data` is plain JSON without fractions."""
 
     seq: int
@@ -188,7 +188,10 @@ def pending_of(device: Device) -> list[Given]:
 
 def deck_with_back(state: State, back: str) -> str:
     """The name of the deck with this back; empty where there is none."""
-    return next((name for name, deck in state.decks.items() if deck.back == back), "")
+    for name, deck in state.decks.items():
+        if deck.back == back:
+            return name
+    return ""
 
 
 def due_deck(state: State) -> str:

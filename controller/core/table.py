@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from controller.core import access, clock, devices, locks
+from collections.abc import Callable
+from typing import Any
+
+from controller.core import access, devices, locks
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
+from controller.core.clock import deadline_ms, look_at_clock
 from controller.core.dealing import CHAPTER, STUB_WRONG
 from controller.core.decision import TAKES, Decision, Refusal, why_not
 from controller.core.follow import follow
@@ -29,27 +33,13 @@ class Table:
 
     def __init__(self, state: State | None = None) -> None:
         self.state = state or State()
+        self._deadline_of, self._deadline = -1, 0.0
 
     def handle(self, report: Report, now: float) -> list[Event]:
         """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
         decision = Decision(self.state, max(round(now * 1000), self.state.now_ms))
-        if isinstance(report, Action):
-            _act(decision, report)
-        elif isinstance(report, DeviceEvent):
-            devices.event(decision, report)
-        elif isinstance(report, CommandAnswered):
-            devices.answered(decision, report)
-        elif isinstance(report, DeviceReady):
-            devices.ready(decision, report)
-        elif isinstance(report, DeviceLost):
-            devices.lost(decision, report)
-        elif isinstance(report, SignIn):
-            access.sign_in(decision, report)
-        elif isinstance(report, HostStarted):
-            devices.host_started(decision, report)
-        else:
-            assert isinstance(report, Tick)
-        clock.look_at_clock(decision)
+        _REPORTS.get(type(report), _act)(decision, report)
+        look_at_clock(decision)
         follow(decision)
         locks.set_right(decision)
         return decision.events
@@ -57,7 +47,9 @@ class Table:
     @property
     def deadline(self) -> float:
         """When `handle(Tick())` is wanted, in seconds of the table's clock; infinite if nothing is due."""
-        return clock.deadline_ms(self.state) / 1000
+        if self._deadline_of != self.state.seq:  # only an event can change it
+            self._deadline_of, self._deadline = self.state.seq, deadline_ms(self.state) / 1000
+        return self._deadline
 
     def next_step(self, now: float | None = None) -> Step:
         """What the dealer is told now."""
@@ -106,6 +98,18 @@ def _not_now(d: Decision, action: Action) -> Refusal | None:
         clause = ("5.D",) if out else _clause_now(d, action.kind)
         return Refusal(refusal.reason, refusal.possible_when, clause)
     return refusal
+
+
+# Who takes which report; all others are actions of people.
+_REPORTS: dict[type, Callable[[Decision, Any], None]] = {
+    DeviceEvent: devices.event,
+    CommandAnswered: devices.answered,
+    DeviceReady: devices.ready,
+    DeviceLost: devices.lost,
+    SignIn: access.sign_in,
+    HostStarted: devices.host_started,
+    Tick: lambda decision, report: None,
+}
 
 
 def _clause_now(d: Decision, kind: str) -> tuple[str, ...]:
