@@ -15,7 +15,7 @@ from controller.core.apply import apply
 from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report
 from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
-from controller.journal import Journal, NewEvent
+from controller.journal import Journal, MemoryJournal, NewEvent
 from firmware_bridge import messages as wire
 from firmware_bridge.link import Lost
 from firmware_bridge.messages import AnyCommand, Done, Event, Refused
@@ -33,7 +33,7 @@ Withdraw = Callable[[str, int], None]
 class LiveTable:
     """One table with its journal. After an error of the journal it must be thrown away and started again."""
 
-    def __init__(self, journal: Journal, send: Send, forget: Forget, withdraw: Withdraw) -> None:
+    def __init__(self, journal: Journal | MemoryJournal, send: Send, forget: Forget, withdraw: Withdraw) -> None:
         self._journal = journal
         self._send = send
         self._forget = forget
@@ -55,8 +55,8 @@ class LiveTable:
         """Decide, store, act. Raises JournalError, and then nothing was sent."""
         events = self.table.handle(report, now)
         if events:
-            stored = self._journal.append([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
-            assert stored[-1].seq == events[-1].seq, "the journal and the table count alike"
+            stored = self._journal.record([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
+            assert stored.seq == events[-1].seq, "the journal and the table count alike"
         for event in events:
             if event.kind == "command.given":
                 self._send(event.data["device"], command_of(event.seq, event.data))
@@ -83,7 +83,7 @@ class LiveTable:
         ]
 
 
-def restore(journal: Journal) -> State:
+def restore(journal: Journal | MemoryJournal) -> State:
     """The state after everything in the journal: the latest good snapshot, and the events since."""
     snapshot = journal.latest_snapshot(CODE_VERSION)
     state = decode(snapshot.state) if snapshot else State()

@@ -1,6 +1,7 @@
 """The journal: all that happened at a table, in order, on the disk before anything moves, and provably unchanged.
 
-`Journal` writes it (one program at a time), `JournalReader` reads it. docs/journal.md explains it to auditors.
+`Journal` writes it (one program at a time), `JournalReader` reads it; `MemoryJournal` keeps one for a simulation.
+docs/journal.md explains it to auditors.
 """
 
 from controller.journal.chain import START, Checkpoint, Event, NewEvent, canonical, check, digest, line
@@ -17,6 +18,7 @@ from controller.journal.errors import (
     JournalReadOnly,
     JournalStopped,
 )
+from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
 from controller.journal.snapshots import Snapshot
 from controller.journal.store import Journal, timestamp
@@ -38,6 +40,7 @@ __all__ = [
     "JournalReadOnly",
     "JournalReader",
     "JournalStopped",
+    "MemoryJournal",
     "NewEvent",
     "Snapshot",
     "canonical",

@@ -8,7 +8,8 @@ them in any language; docs/journal.md explains it with an example.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from binascii import hexlify
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -20,6 +21,7 @@ from controller.journal.errors import BadEvent, JournalDamaged
 LONGEST_DATA = 1 << 16  # bytes of JSON; an event is a sentence, not an archive
 DEEPEST_DATA = 16  # objects and lists within each other
 LARGEST_NUMBER = 2**53 - 1  # what every JSON reader takes in without rounding
+_SMALLEST_NUMBER = -LARGEST_NUMBER
 
 _TS = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z", re.ASCII)
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}\.[a-z][a-z0-9_]{0,31}")
@@ -31,7 +33,7 @@ Row = tuple[int, str, str, bytes, bytes, str, str]
 """An event as it is stored: seq, ts, kind, prev, hash, clause and data, these two as canonical JSON."""
 
 
-class NewEvent(msgspec.Struct, frozen=True):
+class NewEvent(msgspec.Struct, frozen=True, gc=False):
     """What happened, before it has its place in the journal."""
 
     ts: str
@@ -71,8 +73,15 @@ START = Checkpoint(0, "0" * 64)
 
 def canonical(event: Event) -> bytes:
     """The bytes that the hash covers, after the hash before."""
-    clause, data = _encode(event.clause).decode(), _encode(event.data).decode()
-    return _content(event.seq, event.ts, event.kind, clause, data).encode()
+    begin, middle = _around_data(event.kind, _encode(event.clause).decode())
+    return f"{begin}{_encode(event.data).decode()}{middle}{event.seq}{_after_seq(event.ts)}".encode()
+
+
+def content_of(row: Row) -> bytes:
+    """The same of an event as it is stored."""
+    seq, ts, kind, _, _, clause, data = row
+    begin, middle = _around_data(kind, clause)
+    return f"{begin}{data}{middle}{seq}{_after_seq(ts)}".encode()
 
 
 def digest(event: Event) -> str:
@@ -90,9 +99,13 @@ def line(event: Event) -> bytes:
     return _encode(event)
 
 
-def _content(seq: int, ts: str, kind: str, clause: str, data: str) -> str:
-    # The names stand in the order that RFC 8785 asks for. ts and kind hold nothing that JSON would escape.
-    return f'{{"clause":{clause},"data":{data},"kind":"{kind}","seq":{seq},"ts":"{ts}"}}'
+# The names stand in the order that RFC 8785 asks for. kind and ts hold nothing that JSON would escape.
+def _around_data(kind: str, clause: str) -> tuple[str, str]:
+    return f'{{"clause":{clause},"data":', f',"kind":"{kind}","seq":'
+
+
+def _after_seq(ts: str) -> str:
+    return f',"ts":"{ts}"}}'
 
 
 # --- new events -----------------------------------------------------------------------------------------------------
@@ -100,49 +113,96 @@ def _content(seq: int, ts: str, kind: str, clause: str, data: str) -> str:
 
 def link(new: Iterable[NewEvent], after: Checkpoint) -> tuple[list[Event], list[Row]]:
     """Give new events their places after this one. BadEvent if one of them cannot be written."""
-    events, rows = [], []
-    seq, prev, prev_bytes = after.seq, after.hash, bytes.fromhex(after.hash)
+    rows = link_rows(new, after)
+    return [from_new(row) for row in rows], rows
+
+
+def link_rows(new: Iterable[NewEvent], after: Checkpoint) -> list[Row]:
+    """The same, only as they are stored."""
+    rows = []
+    seq, prev, prev_hex, good_ts = after.seq, bytes.fromhex(after.hash), after.hash.encode(), None
     for event in new:
         seq += 1
         if not isinstance(event.clause, (list, tuple)):
             raise BadEvent(f"{event.kind}: clause {event.clause!r} must be a list of names")
         if not isinstance(event.data, dict):
             raise BadEvent(f"{event.kind}: data must be an object")
-        if flaw := _flaw(event.data, DEEPEST_DATA):
+        if not _plain((event.data,), DEEPEST_DATA) and (flaw := _flaw(event.data, DEEPEST_DATA)):
             raise BadEvent(f"{event.kind}: {flaw}")
         try:
-            ts = str.__str__(event.ts)  # of an Enum that is a str, its value
-            kind, clause, clause_json = _heading(event.kind, tuple(event.clause))
-            data_bytes = _encode(event.data)
+            if event.ts is not good_ts:
+                ts = str.__str__(event.ts)  # of an Enum that is a str, its value
+                end = _after_seq(ts).encode()
+            kind, clause_json, begin, middle = _heading(event.kind, tuple(event.clause))
+            data = _encode(event.data)
         except (TypeError, UnicodeEncodeError) as error:
             raise BadEvent(
                 f"kind {event.kind!r}, ts {event.ts!r}: kind, ts and clauses must be text ({error})"
             ) from None
-        if not _TS.fullmatch(ts):
-            raise BadEvent(f"{kind}: ts {ts!r} must be UTC as 2026-01-31T23:59:59.000000Z")
-        if len(data_bytes) > LONGEST_DATA:
-            raise BadEvent(f"{kind}: {len(data_bytes):,} bytes of data; {LONGEST_DATA:,} is the most")
-        data_json = data_bytes.decode()
-        hashed = sha256((prev + _content(seq, ts, kind, clause_json, data_json)).encode())
-        hash_bytes, hash_hex = hashed.digest(), hashed.hexdigest()
-        # Decoded again: the journal's event is its own copy, and equal to the one that is read back later.
-        events.append(Event(seq, ts, kind, clause, _decode_data(data_bytes), prev, hash_hex))
-        rows.append((seq, ts, kind, prev_bytes, hash_bytes, clause_json, data_json))
-        prev, prev_bytes = hash_hex, hash_bytes
-    return events, rows
+        if event.ts is not good_ts:
+            if not _TS.fullmatch(ts):
+                raise BadEvent(f"{kind}: ts {ts!r} must be UTC as 2026-01-31T23:59:59.000000Z")
+            good_ts = event.ts
+        if len(data) > LONGEST_DATA:
+            raise BadEvent(f"{kind}: {len(data):,} bytes of data; {LONGEST_DATA:,} is the most")
+        hashed = sha256(b"".join((prev_hex, begin, data, middle, b"%d" % seq, end))).digest()
+        rows.append((seq, ts, kind, prev, hashed, clause_json, data.decode()))
+        prev, prev_hex = hashed, hexlify(hashed)
+    return rows
+
+
+def from_new(row: Row) -> Event:
+    """A row of link_rows as an event: the journal's own copy, equal to the one that is read back later."""
+    seq, ts, kind, prev, hashed, clause, data = row
+    return Event(seq, ts, kind, _decode_clause(clause), _decode_data(data), prev.hex(), hashed.hex())
 
 
 # A program has few kinds, each with the same few clauses, and the commit before has left the processor's caches cold.
 @lru_cache(maxsize=1024)
-def _heading(kind: str, clause: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """Kind and clause, found good, as plain texts; and the clause as canonical JSON."""
+def _heading(kind: str, clause: tuple[str, ...]) -> tuple[str, str, bytes, bytes]:
+    """Kind and clause, found good: the kind as plain text, the clause as canonical JSON, and the canonical bytes
+    before the data and between the data and seq.
+    """
     kind = str.__str__(kind)
     if not _KIND.fullmatch(kind):
         raise BadEvent(f"kind {kind!r}: must be noun.verb in small letters")
     if not all(isinstance(name, str) and name for name in clause):
         raise BadEvent(f"{kind}: clause {clause!r} must be a list of names")
-    clause = tuple(str.__str__(name) for name in clause)
-    return kind, clause, _encode(clause).decode()
+    clause_json = _encode(tuple(str.__str__(name) for name in clause)).decode()
+    begin, middle = _around_data(kind, clause_json)
+    return kind, clause_json, begin.encode(), middle.encode()
+
+
+def _plain(values: Iterable[object], depth: int) -> bool:
+    """Whether these are certainly without a flaw. Nearly all are, and for them this look is the quicker one."""
+    for value in values:
+        kind = type(value)
+        if kind is str or kind is bool or value is None:
+            continue
+        if kind is int:
+            if not _SMALLEST_NUMBER <= value <= LARGEST_NUMBER:  # type: ignore[operator]
+                return False
+        elif kind is dict:
+            if depth == 0 or not (value.keys() <= _names or _learn(value)):  # type: ignore[attr-defined, arg-type]
+                return False
+            if not _plain(value.values(), depth - 1):  # type: ignore[attr-defined]
+                return False
+        elif kind is list or kind is tuple:
+            if depth == 0 or not _plain(value, depth - 1):  # type: ignore[arg-type]
+                return False
+        else:
+            return False
+    return True
+
+
+_names: set[str] = set()  # of data that were found good
+
+
+def _learn(data: dict[object, object]) -> bool:
+    good = all(type(name) is str and name.isascii() for name in data)
+    if good and len(_names) < 1000:  # a program has few; whoever brings more is only a little slower
+        _names.update(data)  # type: ignore[arg-type]
+    return good
 
 
 def _flaw(value: object, depth: int) -> str:
@@ -153,13 +213,12 @@ def _flaw(value: object, depth: int) -> str:
         for name, inner in value.items():
             if not isinstance(name, str) or not name.isascii():
                 return f"the name {name!r} must be text in ASCII"
-            if type(inner) is str or (type(inner) is int and -LARGEST_NUMBER <= inner <= LARGEST_NUMBER):
-                continue  # most are; the call below would find the same
             if flaw := _flaw(inner, depth - 1):
                 return f"{name}: {flaw}"
         return ""
     if isinstance(value, int):
-        return "" if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else f"{value} is too large a number; write it as text"
+        within = _SMALLEST_NUMBER <= value <= LARGEST_NUMBER
+        return "" if within else f"{value} is too large a number; write it as text"
     if value is None or isinstance(value, str):
         return ""
     if isinstance(value, (list, tuple)):
@@ -231,3 +290,29 @@ def check(events: Iterable[Event], since: Checkpoint = START) -> Iterator[Event]
             raise JournalDamaged(seq, "its content does not fit its hash")
         prev = event.hash
         yield event
+
+
+def check_known(since: Checkpoint, known: Event | None) -> None:
+    """JournalDamaged unless the event that now stands in a place that was verified before is the one of then."""
+    if known is None:
+        raise JournalDamaged(since.seq, "it was verified before, and is missing now")
+    if known.hash != since.hash or digest(known) != since.hash:
+        raise JournalDamaged(since.seq, "it is not the event that was verified before")
+
+
+def verify(events: Iterable[Event], since: Checkpoint, on_event: Callable[[Event], None] | None = None) -> Checkpoint:
+    """Check the events after a place that is known to be good, and tell the place of the last.
+
+    JournalDamaged names the first bad event. `on_event` gets every event that was found good.
+    """
+    end = since
+    try:
+        for event in check(events, since):
+            end = Checkpoint(event.seq, event.hash)
+            if on_event is not None:
+                on_event(event)
+    except JournalDamaged as damage:
+        if damage.seq in (None, end.seq + 1):
+            raise
+        raise JournalDamaged(end.seq + 1, f"in its place stands event {damage.seq}: {damage.reason}") from None
+    return end

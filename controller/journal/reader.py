@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
-from controller.journal.chain import START, Checkpoint, Event, check, digest, from_row
+from controller.journal.chain import START, Checkpoint, Event, check_known, from_row, verify
 from controller.journal.errors import (
     JournalDamaged,
     JournalDiskFailed,
@@ -230,21 +230,8 @@ class JournalReader:
         JournalDamaged names the first bad event. `on_event` gets every event that was found good.
         """
         if since != START:
-            known = self.event(since.seq)
-            if known is None:
-                raise JournalDamaged(since.seq, "it was verified before, and is missing now")
-            if known.hash != since.hash or digest(known) != since.hash:
-                raise JournalDamaged(since.seq, "it is not the event that was verified before")
-        end = since
-        try:
-            for event in check(self.events(since.seq if since.seq else BEFORE_ALL), since):
-                end = Checkpoint(event.seq, event.hash)
-                if on_event is not None:
-                    on_event(event)
-        except JournalDamaged as damage:
-            if damage.seq in (None, end.seq + 1):
-                raise
-            raise JournalDamaged(end.seq + 1, f"in its place stands event {damage.seq}: {damage.reason}") from None
+            check_known(since, self.event(since.seq))
+        end = verify(self.events(since.seq if since.seq else BEFORE_ALL), since, on_event)
         check_schema(self._read(LISTING))
         return end
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from controller.journal.chain import Checkpoint, Event, NewEvent, Row, digest, link
+from controller.journal.chain import Checkpoint, Event, NewEvent, Row, digest, from_new, link_rows
 from controller.journal.errors import (
     JournalAbsent,
     JournalBusy,
@@ -101,13 +101,21 @@ class Journal(JournalReader):
         way; try again. Any other JournalError: the journal takes no more until it is opened anew. What it then holds
         ends with these events or before them, never in their midst: a disk that reports a failure may have written.
         """
+        return [from_new(row) for row in self._record(new)]
+
+    def record(self, new: Sequence[NewEvent]) -> Checkpoint:
+        """The same for those who need no copies back: it tells the last event's place."""
+        self._record(new)
+        return self._head
+
+    def _record(self, new: Sequence[NewEvent]) -> list[Row]:
         if self._stopped is not None:
             raise JournalStopped(f"{self.path}: nothing more is written: {self._stopped}; open the journal anew")
-        events, rows = link(new, self._head)
-        if events:
+        rows = link_rows(new, self._head)
+        if rows:
             self._write_events(rows)
-            self._head = Checkpoint(events[-1].seq, events[-1].hash)
-        return events
+            self._head = Checkpoint(rows[-1][0], rows[-1][4].hex())
+        return rows
 
     def _write_events(self, rows: list[Row]) -> None:
         try:
