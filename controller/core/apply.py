@@ -232,7 +232,10 @@ def _seats(state: State, data: dict[str, Any]) -> None:
 
 @_changes("round.started")
 def _round(state: State, data: dict[str, Any]) -> None:
-    plan = msgspec.convert(data["plan"], list[Stack])
+    plan = [
+        Stack(step["target"], step["cards"], step.get("held", False), step.get("after_acting", False))
+        for step in data["plan"]
+    ]
     state.round = Round(data["round"], data["deck"], Method(data["method"]), list(data["seats"]), plan)
     state.rounds = data["round"]
     state.rounds_uncounted += 1
@@ -410,19 +413,17 @@ def _in(state: State, data: dict[str, Any]) -> None:
 @_changes("command.given")
 def _given(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
-    command = data["command"]
-    args = {name: value for name, value in command.items() if name != "name"}
+    args = dict(data["command"])
+    name = args.pop("name")
     if data.get("stays"):  # no cycle
-        device.beside.append(Given(state.seq, command["name"], data["boot"], 0, args))
-        if command["name"] == "Indicate":
+        device.beside.append(Given(state.seq, name, data["boot"], 0, args))
+        if name == "Indicate":
             device.shown = f"{args['light']} {args['text']}"
         else:
-            device.locked = command["name"] == "Lock"
+            device.locked = name == "Lock"
         return
     device.opened_by = ""
-    device.doing = Given(
-        state.seq, command["name"], data["boot"], data["until_ms"], args, data.get("deck", ""), data["target"]
-    )
+    device.doing = Given(state.seq, name, data["boot"], data["until_ms"], args, data.get("deck", ""), data["target"])
     device.hindered = ""
 
 

@@ -10,7 +10,7 @@ from controller.core.devices import failed, stopped
 from controller.core.guards import life_ms
 from controller.core.machines import DeviceState
 from controller.core.service import CLAUSE_OF, warn
-from controller.core.state import Deck, Device, State
+from controller.core.state import Device, State
 
 NEVER = math.inf
 _WORKING, _LOST = DeviceState.WORKING, DeviceState.LOST
@@ -26,22 +26,24 @@ def _grace_ends_ms(state: State, name: str, device: Device) -> float:
     return device.lost_ms + state.setup.limits.grace_ms
 
 
-def _change_due_ms(state: State, deck: Deck) -> float:
-    if deck.in_play_ms < 0 or deck.change_due:
-        return NEVER
-    return deck.in_play_ms + life_ms(state) - state.setup.limits.change_ahead_ms
+def _announced_after_ms(state: State) -> int:
+    """How long after its first round the change of a deck is announced."""
+    return life_ms(state) - state.setup.limits.change_ahead_ms
 
 
 def deadline_ms(state: State) -> float:
     """When something will be due without a report."""
     first = NEVER
     for name, device in state.devices.items():
-        if device.state is _WORKING or device.state is _LOST:
-            first = min(first, _cycle_ends_ms(device), _grace_ends_ms(state, name, device))
+        if device.state is _WORKING:
+            first = min(first, _cycle_ends_ms(device))
+        elif device.state is _LOST:
+            first = min(first, _grace_ends_ms(state, name, device))
+    oldest = NEVER
     for deck in state.decks.values():
-        if deck.in_play_ms >= 0 and not deck.change_due:
-            first = min(first, _change_due_ms(state, deck))
-    return first
+        if 0 <= deck.in_play_ms < oldest and not deck.change_due:
+            oldest = deck.in_play_ms
+    return first if oldest is NEVER else min(first, oldest + _announced_after_ms(state))
 
 
 @enforces("13.F", "13.G", "3.C")
@@ -56,7 +58,8 @@ def look_at_clock(d: Decision) -> None:
         elif _grace_ends_ms(state, name, device) <= d.now_ms:
             _stays_away(d, name)
     for name, deck in state.decks.items():
-        if _change_due_ms(state, deck) <= d.now_ms:
+        due = deck.in_play_ms >= 0 and not deck.change_due
+        if due and deck.in_play_ms + _announced_after_ms(state) <= d.now_ms:
             left_ms = max(0, deck.in_play_ms + life_ms(state) - d.now_ms)
             d.emit("deck.change_due", "3.C", deck=name, left_ms=left_ms)
 

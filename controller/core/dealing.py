@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from controller.core import ledger
@@ -76,7 +74,7 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
         deck=due_deck(state),
         seats=sorted(seats),
         method=str(state.method),
-        plan=msgspec.to_builtins(_plan(state, sorted(seats))),
+        plan=[msgspec.structs.asdict(stack) for stack in _plan(state, sorted(seats))],
         next_back=others[0] if others else state.due,
     )
     return None
@@ -95,13 +93,16 @@ def _plan(state: State, seats: list[int]) -> list[Stack]:
 
 def next_stack(round_: Round) -> Stack | None:
     """The stack that is dealt now; None when all are."""
-    return round_.plan[round_.dealt] if round_.dealt < len(round_.plan) else None
+    plan, dealt = round_.plan, round_.dealt
+    return plan[dealt] if dealt < len(plan) else None
 
 
 def waits_for_players(round_: Round) -> bool:
     """Whether what is left to deal comes only after the players have acted."""
+    if round_.acted:
+        return False
     stack = next_stack(round_)
-    return stack is not None and not round_.acted and (stack.after_acting or round_.held)
+    return stack is not None and (stack.after_acting or round_.held)
 
 
 def stub_may_leave(state: State, round_: Round) -> bool:
@@ -115,7 +116,8 @@ def stub_may_leave(state: State, round_: Round) -> bool:
 @enforces("10.B(1)(2)", "10.B(3)(4)", "13.D")
 def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
     """A stack lies at the exit, or is kept inside. Another number than asked for is 13.D."""
-    round_, cards = d.round, d.state.decks[d.round.deck].cards
+    round_ = d.round
+    cards = d.state.decks[round_.deck].cards
     release = given.name == "Release"
     asked = cards.get(ledger.HELD, 0) if release else int(given.args["cards"])
     number = number if number >= 0 else asked
@@ -129,8 +131,10 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
     if not d.may(kind):
         kind = "cards.presented"
     clause = "10.B(3)(4)" if at_held else "10.B(1)(2)"
-    data: dict[str, Any] = {"device": "shoe", "deck": round_.deck, "cards": number, "moves": moves}
-    d.emit(kind, clause, round=round_.number, target=given.target, **data)
+    d.emit(
+        kind, clause, round=round_.number, target=given.target, device="shoe", deck=round_.deck, cards=number,
+        moves=moves,
+    )  # fmt: skip
     tell_difference(d, round_.deck, ledger.SHOE, moves)
     if number != asked:
         void(d, "13.D", reason=f"the shoe has counted {number} cards for {given.target} instead of {asked}")
@@ -139,17 +143,18 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
 @enforces("10.B(1)(2)", "13.A", "13.D", "11.E")
 def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
     """The stack was taken to its hand; a face-up card in it goes to the rack instead."""
-    round_, cards = d.round, d.state.decks[d.round.deck].cards
+    round_ = d.round
+    cards = d.state.decks[round_.deck].cards
     there = cards.get(ledger.EXIT, 0)
     number = number if number >= 0 else there
     aside = min(round_.to_rack, number)
     moves = ledger.seen(cards, (ledger.EXIT,), number, given.target)
     if aside:
         moves.append((given.target, ledger.RACK, aside))
-    names = d.state.setup.game.kinds
+    names = d.state.setup.game.kinds if kinds else ()
     shown = [names[kind] if 0 <= kind < len(names) else "unknown" for kind in kinds]
     d.emit(
-        "stack.taken", *(["13.A"] if aside else ["10.B(1)(2)"]), device="shoe", deck=round_.deck, round=round_.number,
+        "stack.taken", "13.A" if aside else "10.B(1)(2)", device="shoe", deck=round_.deck, round=round_.number,
         target=given.target, cards=number, kept=number - aside, kinds=shown, moves=moves,
     )  # fmt: skip
     tell_difference(d, round_.deck, ledger.EXIT, moves)

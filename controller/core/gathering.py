@@ -94,8 +94,12 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
 
 def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:
     """Name the event after which cards were missing, or too many."""
-    lost = sum(n for _, target, n in moves if target == ledger.MISSING)
-    found = sum(n for source, _, n in moves if source == ledger.MISSING)
+    lost = found = 0
+    for source, target, number in moves:
+        if target == ledger.MISSING:
+            lost += number
+        if source == ledger.MISSING:
+            found += number
     if place != ledger.MISSING and lost != found:
         event = d.events[-1]
         d.emit("ledger.disagreed", "5.D", deck=deck, place=place, missing=lost - found, by_event=event.seq)

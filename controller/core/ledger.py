@@ -89,7 +89,7 @@ def broken(cards: Cards, size: int) -> str:
     total = sum(cards.values())
     if total != size:
         return f"the places add up to {total} cards, not {size}"
-    if min(cards.values(), default=0) >= 0:
+    if not cards or min(cards.values()) >= 0:
         return ""
     below = [place for place, number in cards.items() if number < 0 and place not in (MISSING, GONE)]
     return f"fewer than no cards at {below[0]}" if below else ""
