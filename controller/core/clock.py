@@ -35,15 +35,20 @@ def deadline_ms(state: State) -> float:
     """When something will be due without a report."""
     first = NEVER
     for name, device in state.devices.items():
-        if device.state is _WORKING:
-            first = min(first, _cycle_ends_ms(device))
-        elif device.state is _LOST:
-            first = min(first, _grace_ends_ms(state, name, device))
+        what = device.state
+        if what is _WORKING or what is _LOST:
+            at = _cycle_ends_ms(device) if what is _WORKING else _grace_ends_ms(state, name, device)
+            if at < first:
+                first = at
     oldest = NEVER
     for deck in state.decks.values():
         if 0 <= deck.in_play_ms < oldest and not deck.change_due:
             oldest = deck.in_play_ms
-    return first if oldest is NEVER else min(first, oldest + _announced_after_ms(state))
+    if oldest is not NEVER:
+        at = oldest + _announced_after_ms(state)
+        if at < first:
+            first = at
+    return first
 
 
 @enforces("13.F", "13.G", "3.C")

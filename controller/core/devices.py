@@ -29,6 +29,12 @@ from controller.core.state import Given, due_deck
 from firmware_bridge import messages as wire
 from firmware_bridge.messages import Capability, Outcome, Place, Reason
 
+# Names of their own for what is asked with every event: guards.py tells why.
+_WORKING, _OUT_OF_SERVICE = DeviceState.WORKING, DeviceState.OUT_OF_SERVICE
+_HELD, _COMPLETE = Place.HELD, Outcome.COMPLETE
+
+_OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
+_OF_COMMAND = (wire.StackPresented, wire.CycleDone, wire.CardsCounted, wire.CardFaceUp)
 _UNKNOWN_OUTCOME = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
 _SIDE = {"lock": Capability.LOCKS, "show": Capability.INDICATES}
 # A deck that is brought together again, or waits for its shuffle, is not harmed by an opened door.
@@ -243,7 +249,7 @@ def event(d: Decision, report: DeviceEvent) -> None:
     if device is None or report.boot != device.boot or happened.number <= device.last_event:
         return
     d.of = {"device": name, "number": happened.number}
-    if device.state is not DeviceState.OUT_OF_SERVICE:
+    if device.state is not _OUT_OF_SERVICE:
         _event(d, name, happened)
     if d.of:  # nothing followed: it is kept all the same
         d.emit("device.reported", device=name, event=type(happened).__name__)
@@ -252,7 +258,16 @@ def event(d: Decision, report: DeviceEvent) -> None:
 def _event(d: Decision, name: str, happened: wire.AnyEvent) -> None:
     device = d.state.devices[name]
     given = device.doing
-    if isinstance(happened, wire.CardsPresent):
+    if isinstance(happened, _OF_COMMAND):
+        if given and device.state is _WORKING and happened.command == given.id:
+            if given.name == "Shuffle":
+                shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
+            _of_command(d, name, given, happened)
+        elif device.late and happened.command == device.late.id:
+            _of_late(d, name, device.late, happened)
+    elif isinstance(happened, wire.StackTaken):
+        _stack_taken(d, name, happened)
+    elif isinstance(happened, wire.CardsPresent):
         _cards_present(d, name, happened)
     elif isinstance(happened, wire.Fault):
         failed(d, name, f"reports a fault: {happened.code.name.lower()}")
@@ -260,21 +275,13 @@ def _event(d: Decision, name: str, happened: wire.AnyEvent) -> None:
         _door(d, name, happened.state)
     elif isinstance(happened, wire.PowerUp) and happened.memory_kept:
         d.emit("device.powered_up", device=name)
-        if given and device.state is DeviceState.WORKING:
+        if given and device.state is _WORKING:
             _cycle_failed(d, name, given, "lost its power")
         elif given or inside(d.state, name):
             warn(d, "restart", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} lost its power")
             stopped(d, name, given, "lost its power", cards_inside=True)
     elif isinstance(happened, wire.Jam):
         jammed(d, name)
-    elif isinstance(happened, wire.StackTaken):
-        _stack_taken(d, name, happened)
-    elif given and device.state is DeviceState.WORKING and getattr(happened, "command", 0) == given.id:
-        if given.name == "Shuffle":
-            shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
-        _of_command(d, name, given, happened)
-    elif device.late and getattr(happened, "command", 0) == device.late.id:
-        _of_late(d, name, device.late, happened)
 
 
 @enforces("13.F", "13.G")
@@ -308,26 +315,26 @@ def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> No
         d.emit("device.freed", device=name, ended=late.id)
 
 
-def _of_command(d: Decision, name: str, given: Given, happened: wire.AnyEvent) -> None:
+def _of_command(d: Decision, name: str, given: Given, happened: _OfCommand) -> None:
     """An event of the cycle that runs."""
-    if isinstance(happened, wire.CardsCounted):
+    if isinstance(happened, wire.StackPresented):
+        _presented(d, name, given, happened)
+    elif isinstance(happened, wire.CycleDone):
+        _cycle_done(d, name, given, happened)
+    elif isinstance(happened, wire.CardsCounted):
         fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
         d.emit("cards.counted", device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits)
-    elif isinstance(happened, wire.CardFaceUp):
+    else:
         if name == "shoe" and d.may("card.face_up") and given.name in ("Dispense", "Release"):
             found_face_up(d, device=name)
         else:
             d.emit("card.turned", device=name)
-    elif isinstance(happened, wire.StackPresented):
-        _presented(d, name, given, happened)
-    elif isinstance(happened, wire.CycleDone):
-        _cycle_done(d, name, given, happened)
 
 
 def _presented(d: Decision, name: str, given: Given, happened: wire.StackPresented) -> None:
     round_ = d.state.round
     if given.name in ("Dispense", "Release") and round_:
-        presented(d, given, happened.cards, happened.place is Place.HELD)
+        presented(d, given, happened.cards, happened.place is _HELD)
     elif given.name == "Eject" and given.target == "stub" and round_ and not round_.void:
         stub_at_exit(d, given, happened.cards)
     elif given.deck in d.state.decks:
@@ -370,13 +377,18 @@ def _taken_unasked(d: Decision, name: str, cards: int) -> None:
 
 
 def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
-    if done.outcome is Outcome.JAMMED:
+    if done.outcome is _COMPLETE:
+        _cycle_completed(d, name, given, done)
+    elif done.outcome is Outcome.JAMMED:
         jammed(d, name)
     elif done.outcome is Outcome.FAILED:
         failed(d, name, "has failed")
-    elif done.outcome is not Outcome.COMPLETE:
+    else:
         _cycle_failed(d, name, given, f"did not complete its {given.name.lower()}")
-    elif given.name == "ClearJam":
+
+
+def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
+    if given.name == "ClearJam":
         _way_free(d, name)
     elif given.name in ("Dispense", "Release") and given.presented < 0:
         _cycle_failed(d, name, given, "has dealt no stack")

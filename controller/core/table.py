@@ -37,7 +37,9 @@ class Table:
 
     def handle(self, report: Report, now: float) -> list[Event]:
         """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
-        decision = Decision(self.state, max(round(now * 1000), self.state.now_ms))
+        state = self.state
+        now_ms = round(now * 1000)
+        decision = Decision(state, now_ms if now_ms > state.now_ms else state.now_ms)
         _REPORTS.get(type(report), _act)(decision, report)
         look_at_clock(decision)
         follow(decision)
