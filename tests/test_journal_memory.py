@@ -168,7 +168,9 @@ def test_snapshots() -> None:
 def test_a_table_lives_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("controller.live.SNAPSHOT_EVERY", 2)
     journal = MemoryJournal(keep=10)
-    live = LiveTable(journal, lambda device, command: None, lambda device, mark: None)
+    live = LiveTable(
+        journal, lambda device, command: None, lambda device, mark: None, lambda device, id: None
+    )  # fmt: skip
     live.take(Configure(setup=Setup(), who="tess", role=Role.TECHNICIAN), 0.0, TS)
     for _ in range(50):
         live.take(CloseBets(seats=(1,), who="dana", role=Role.DEALER), 1.0, TS)

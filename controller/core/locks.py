@@ -7,6 +7,8 @@ The light has three states only, so that a round without trouble gives none of t
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from controller.core import ledger
 from controller.core.clauses import enforces
 from controller.core.decision import Decision
@@ -16,39 +18,49 @@ from controller.core.service import CLAUSE_OF, give_beside
 from controller.core.state import State
 from firmware_bridge.messages import Light, Sound
 
-_NOT_TO_BE_DEALT = (DeckState.VOIDED, DeckState.LOCKED_OUT)
+_NOT_TO_BE_DEALT = frozenset({DeckState.VOIDED, DeckState.LOCKED_OUT})
 _LONGEST = 64  # characters that a device takes
+_OUT_OF_SERVICE = DeviceState.OUT_OF_SERVICE  # a name of its own: guards.py tells why
+_ALL_WELL = (Light.GREEN, "", Sound.NONE)
 
 
 def to_be_locked(state: State, name: str) -> bool:
     """Whether this device should be locked now."""
     device = state.devices[name]
-    if device.state is DeviceState.OUT_OF_SERVICE or device.doing or device.at_exit or device.opened_by:
+    if device.state is _OUT_OF_SERVICE or device.doing or device.at_exit or device.opened_by:
         return False
     return warned(state, name) or _holds_void(state, name)
 
 
 def _holds_void(state: State, name: str) -> bool:
     """Whether cards lie in it that must not be dealt."""
-    places = ledger.IN_DEVICE[name]
-    return any(d.state in _NOT_TO_BE_DEALT and ledger.count(d.cards, places) > 0 for d in state.decks.values())
+    for deck in state.decks.values():
+        if deck.state in _NOT_TO_BE_DEALT and ledger.count(deck.cards, ledger.IN_DEVICE[name]) > 0:
+            return True
+    return False
 
 
 def light(state: State, name: str) -> tuple[Light, str, Sound]:
     """What a device shows: red, it stands still; yellow, a person must act; green, all is well."""
-    if state.devices[name].state is DeviceState.OUT_OF_SERVICE:
+    device = state.devices[name]
+    if device.state is _OUT_OF_SERVICE:
         return Light.RED, "out of service", Sound.NONE
-    warnings = [warning for warning in state.warnings.values() if warning.device == name]
+    warnings = [warning for warning in state.warnings.values() if warning.device == name] if state.warnings else []
     for warning in warnings:
         if not warning.gone:
             return Light.RED, warning.text, Sound.ALARM
     for warning in warnings:
         return Light.YELLOW, f"clear the warning: {warning.text}", Sound.CHIME
-    if state.devices[name].hindered:
-        return Light.YELLOW, state.devices[name].hindered, Sound.CHIME
+    if device.hindered:
+        return Light.YELLOW, device.hindered, Sound.CHIME
     if _holds_void(state, name):
         return Light.YELLOW, "these cards are not dealt", Sound.CHIME
-    return Light.GREEN, "", Sound.NONE
+    return _ALL_WELL
+
+
+@lru_cache(maxsize=64)
+def _shown(shown: Light, text: str) -> str:
+    return f"{int(shown)} {text[:_LONGEST]}"
 
 
 @enforces("13.F", "13.G")
@@ -61,5 +73,5 @@ def set_right(d: Decision) -> None:
             give_beside(d, name, "Unlock" if device.locked else "Lock", CLAUSE_OF[name])
         if device.can_show:
             shown, text, sound = light(d.state, name)
-            if device.shown != f"{int(shown)} {text[:_LONGEST]}":
+            if device.shown != _shown(shown, text):
                 give_beside(d, name, "Indicate", light=int(shown), text=text[:_LONGEST], sound=int(sound))
