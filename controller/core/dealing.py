@@ -317,8 +317,9 @@ def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     if refusal:
         return refusal
     hands = dict.fromkeys(stack.target for stack in d.round.plan)
-    players = [hand for hand in hands if hand not in d.state.setup.game.hands()]
-    for hand in [*reversed(players), *d.state.setup.game.hands()]:
+    dealers = d.state.setup.game.hands()
+    players = [hand for hand in hands if hand not in dealers]
+    for hand in [*reversed(players), *dealers]:
         number = d.state.decks[d.round.deck].cards.get(hand, 0)
         if number:
             _collect(d, hand, number, act.who)
