@@ -70,7 +70,9 @@ def _choices(field: dict[str, Any]) -> list[str]:
 @json_option
 @asks
 def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon: Client, as_json: bool) -> None:
-    """Do what the screen can do. Without ACTION, list the actions, their fields, and which are allowed now.
+    """Do what the screen can do; alone, list what that is.
+
+    The list has the fields of each action, who may do it, and whether it is allowed now or why not.
 
     A number is written as 20, a list of numbers as 1,3,6, yes or no as yes or no. Who you are and
     what you may do comes from your groups. Exit code 1 if the table refuses; why, and when it
@@ -104,11 +106,11 @@ def _list(known: list[dict[str, Any]]) -> None:
         fields = " ".join(map(_field_words, action["fields"]))
         head = f"{'+' if action['allowed'] else '-'} {action['action']} {fields}".rstrip()
         show.say(show.plain(head), "green" if action["allowed"] else None, bold=action["allowed"])
-        rows = [("", f"{action['title']}. By: {', '.join(action['roles'])}.")]
+        rows = [("", f"{action.get('text') or action['title'] + '.'} By: {', '.join(action['roles'])}.")]
         if action["why_not"]:
             why = action["why_not"]
             text = f"not now: {why['reason']}{clauses(list(why.get('clause') or ()))}"
-            rows.append(("", f"{text}; {why['possible_when']}" if why.get("possible_when") else text))
+            rows.append(("", f"{text}; possible when {why['possible_when']}" if why.get("possible_when") else text))
         for line in show.pairs(rows):
             show.say(line)
 
@@ -184,7 +186,9 @@ def _numbers(text: str) -> list[int] | None:
 
 @click.group("sim")
 def sim() -> None:
-    """Play with a simulated table: the robot dealer, and what can go wrong.
+    """Play with a simulated table.
+
+    The robot dealer can pause, and devices can fail in every way.
 
     Only for a daemon that was started with --simulate.
     """
@@ -302,6 +306,3 @@ def mend(device: str, fault: str, daemon: Client, as_json: bool) -> None:
       shoectl sim mend shoe jam
     """
     _sim(daemon, as_json, do="mend", device=device, fault=fault)
-
-
-VERBS: tuple[click.Command, ...] = (do_verb, sim)

@@ -60,14 +60,15 @@ class Answered(ClientError):
         super().__init__(self._text())
 
     def _text(self) -> str:
+        before, when = ("refused: ", "possible when ") if self.code == "refused" else ("", "")
         clauses = f" ({', '.join(self.clause)})" if self.clause else ""
-        text = f"{self.message.rstrip('.')}{clauses}"
-        return f"{text}; {self.hint}" if self.hint else text
+        hint = f"; {when}{self.hint}" if self.hint else ""
+        return f"{before}{self.message.rstrip('.')}{clauses}{hint}"
 
     @property
     def is_usage(self) -> bool:
         """Whether the question was wrong, not the time or the person."""
-        return self.status in (400, 404, 405, 413, 415)
+        return self.status in (400, 405, 413)
 
 
 class Message(NamedTuple):

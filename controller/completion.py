@@ -98,7 +98,9 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 @click.command("completion")
 @click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion_verb(shell: str) -> None:
-    """Print the script that lets SHELL complete the words of shoectl, shoed and shoesim.
+    """Print a script that lets SHELL complete words.
+
+    Those of shoectl, shoed and shoesim.
 
     Packages put it where the shell finds it; by hand, for one session:
 

@@ -58,7 +58,7 @@ def _complete_device(ctx: click.Context, param: click.Parameter, incomplete: str
 @lines_option
 @asks
 def status(watch: bool, daemon: Client, as_json: bool) -> None:
-    """Show the table: what to do now and why, the decks, the devices, the alarms.
+    """Show the table: what to do now, decks, devices, alarms.
 
     With --watch, a terminal is drawn again in place whenever something changes; elsewhere there is
     a line for every change.
@@ -98,7 +98,7 @@ def _watch(daemon: Client, as_json: bool) -> None:
         elif message.event == "table" and as_json:
             show.say_json(table)
         elif message.event == "table" and (text := in_a_line(table)) != before:
-            show.say(text)
+            show.say(f"{table['seq']:>6}  {table['ts']}  {text}")
             before = text
         sys.stdout.flush()
 
@@ -127,7 +127,9 @@ class _Drawing:
 @json_option
 @asks
 def devices(daemon: Client, as_json: bool) -> int:
-    """Show the devices as the daemon has them: connected or not and why, who they are, how good the link is.
+    """Show the devices as the daemon has them.
+
+    Whether each is connected, and if not, why; who it is; how good its link was lately.
 
     Exit code 0 only if all are connected.
 
@@ -167,12 +169,13 @@ def _device_rows(device: dict[str, Any]) -> Iterator[tuple[str, str]]:
     trip = device["round_trip"]
     yield "round trip", show.round_trip(RoundTrip(**trip) if trip else None)
     counters = device["counters"]
-    bad = sum(counters.get(name, 0) for name in ("crc_errors", "cobs_errors", "length_errors"))
-    yield (
-        "link",
-        f"{show.count(counters['frames_in'], 'frame')} in, {bad} bad, {counters['resends']} sent again, "
-        f"lost {show.count(counters['losses'], 'time')}",
-    )
+    if counters:
+        bad = sum(counters[name] for name in ("crc_errors", "cobs_errors", "length_errors"))
+        yield (
+            "link",
+            f"{show.count(counters['frames_in'], 'frame')} in, {bad} bad, {counters['resends']} sent again, "
+            f"lost {show.count(counters['losses'], 'time')}",
+        )
     history = device.get("history") or ()
     if history:
         yield "lately", _lately(history)
@@ -198,7 +201,7 @@ def _lately(history: list[dict[str, Any]]) -> str:
 @json_option
 @asks
 def counters(device: str | None, daemon: Client, as_json: bool) -> None:
-    """Show what the daemon has counted on the links since it started.
+    """Show what was counted on the links since the start.
 
     \b
     Examples:
@@ -207,7 +210,7 @@ def counters(device: str | None, daemon: Client, as_json: bool) -> None:
     """
     found = {one["name"]: one for one in daemon.get("devices")["devices"] if device in (None, one["name"])}
     if not found:
-        raise click.UsageError(f"there is no device {device}" if device else "no device is configured")
+        raise click.ClickException(f"there is no device {device}" if device else "no device is configured")
     if as_json:
         show.say_json(
             {name: {"counters": one["counters"], "round_trip": one["round_trip"]} for name, one in found.items()}
@@ -215,12 +218,15 @@ def counters(device: str | None, daemon: Client, as_json: bool) -> None:
         return
     names = list(dict.fromkeys(name for one in found.values() for name in one["counters"]))
     rows = [(name.replace("_", " "), *(str(one["counters"].get(name, 0)) for one in found.values())) for name in names]
-    for part in ("min_ms", "median_ms", "p99_ms"):
-        trips = [one["round_trip"] for one in found.values()]
-        rows.append((f"round trip {part[:-3]} ms", *(f"{trip[part]:.1f}" if trip else "-" for trip in trips)))
     heads, *told = show.table(("COUNTED", *(name.upper() for name in found)), rows)
     show.say(heads, bold=True)
     for line in told:
+        show.say(line)
+    trips = {name: one["round_trip"] for name, one in found.items()}
+    rows = [
+        (f"round trip, {name}", show.round_trip(RoundTrip(**trip) if trip else None)) for name, trip in trips.items()
+    ]
+    for line in show.pairs(rows, indent=""):
         show.say(line)
 
 
@@ -230,7 +236,9 @@ def counters(device: str | None, daemon: Client, as_json: bool) -> None:
 @json_option
 @asks
 def frames(device: str, daemon: Client, as_json: bool) -> None:
-    """Show the last frames on the link to DEVICE, as the daemon keeps them. Never what is in a message.
+    """Show the last frames on the link to DEVICE.
+
+    The daemon keeps some of them. What is in a message is never told.
 
     \b
     Example:
@@ -272,7 +280,7 @@ def events(
     daemon: Client,
     as_json: bool,
 ) -> None:
-    """Show what happened at the table, in plain words, oldest first.
+    """Show what happened at the table, oldest first.
 
     \b
     Examples:
@@ -358,6 +366,3 @@ def rounds(number: int, before: int | None, daemon: Client, as_json: bool) -> No
     show.say(heads, bold=True)
     for one, line in zip(answer["rounds"], told, strict=True):
         show.say(line, "red" if one["ended"] == "voided" else None)
-
-
-VERBS: tuple[click.Command, ...] = (status, devices, counters, frames, events, rounds)

@@ -14,19 +14,41 @@ import click
 import msgspec
 
 from controller import show
+from controller.client import Client, ClientError, find_socket
 from controller.journal import Checkpoint, Event, JournalDamaged, JournalError, JournalForeign, JournalReader
 from controller.journal.export import LONGEST_LINE, Span, csv_lines, json_lines, span, verify_lines
 from controller.options import json_option
 from controller.progress import Progress
 
 DEFAULT = Path("/var/lib/shoed/journal.db")
+SIMULATED = Path("build/run/journal.db")
+ASK_WITHIN_S = 1.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
+def _where(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path:
+    """The journal that was given, the usual one, or the one of a daemon that runs here."""
+    if given is not None:
+        return given
+    try:
+        DEFAULT.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError:
+        return DEFAULT  # this user may not see it: to open it will say so
+    else:
+        return DEFAULT
+    try:
+        return Path(Client(find_socket(), ASK_WITHIN_S).get("journal")["path"])
+    except ClientError:
+        return SIMULATED if SIMULATED.exists() else DEFAULT
+
+
 journal_option = click.option(
-    "--journal", "path", type=click.Path(path_type=Path), default=DEFAULT, show_default=True, metavar="PATH",
-    help="The journal to read.",
+    "--journal", "path", type=click.Path(path_type=Path), metavar="PATH", callback=_where,
+    help=f"The journal to read; otherwise {DEFAULT}, or that of the daemon that runs here.",
 )  # fmt: skip
 number_type = click.IntRange(min=1, max=2**53 - 1)
 

@@ -152,7 +152,7 @@ def write(folder: Path) -> list[Path]:
 @click.option("--page", type=click.Choice(["shoectl", "shoed", "shoesim"]), default="shoectl", show_default=True,
               help="Which page to print, where there is no DIR.")  # fmt: skip
 def man_verb(folder: Path | None, page: str) -> None:
-    """Write the manual pages of shoectl, shoed and shoesim into DIR, or print one.
+    """Write the manual pages into DIR, or print one.
 
     \b
     Examples:

@@ -45,7 +45,7 @@ def lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Line]:
 def in_a_line(table: dict[str, Any]) -> str:
     """What matters most, where there is no terminal to draw on."""
     warnings = "".join(f"; {warning['text']}" for warning in table["warnings"])
-    return show.plain(f"{table['seq']:>6}  {table['ts']}  {table['table']}: {table['step']['text']}{warnings}")
+    return show.plain(f"{table['table_words']}: {table['step']['text']}{warnings}")
 
 
 def clauses(named: list[str]) -> str:

@@ -65,7 +65,7 @@ def rows(clauses: list[str]) -> list[dict[str, Any]]:
 @click.argument("clause", required=False, metavar="[CLAUSE]")
 @json_option
 def rules_verb(clause: str | None, as_json: bool) -> None:
-    """List the clauses of the rules, what enforces each one, and which tests show it.
+    """List the clauses, what enforces and what shows each.
 
     CLAUSE is one of them, such as 13.G, or a chapter, such as 13.
 
@@ -97,7 +97,7 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
 @click.argument("machine", type=click.Choice(["table", "deck", "device"]), required=False)
 @json_option
 def diagram_verb(machine: str | None, as_json: bool) -> None:
-    """Draw the state machines as Mermaid diagrams, from the tables that run.
+    """Draw the state machines as Mermaid diagrams.
 
     \b
     Example:

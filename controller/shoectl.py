@@ -5,6 +5,7 @@ modules of their own.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import sys
@@ -15,21 +16,84 @@ from typing import Any, NoReturn
 import click
 import structlog
 
-from controller import actions_cli, daemon_cli, history_cli, journal_cli, rules_cli, technician
-from controller.completion import completion_verb
-from controller.manual import man_verb
 from controller.show import tell
 
 DONE, FAILED, USAGE = 0, 1, 2
+
+# Where each verb is. A module is loaded when its verb is used: whoever presses TAB does not wait for all of them.
+VERBS: dict[str, dict[str, str]] = {
+    "The table": {
+        "status": "controller.daemon_cli:status",
+        "do": "controller.actions_cli:do_verb",
+        "events": "controller.daemon_cli:events",
+        "rounds": "controller.daemon_cli:rounds",
+        "sim": "controller.actions_cli:sim",
+    },
+    "The devices": {
+        "devices": "controller.daemon_cli:devices",
+        "counters": "controller.daemon_cli:counters",
+        "frames": "controller.daemon_cli:frames",
+        "ports": "controller.technician:ports",
+        "probe": "controller.technician:probe_verb",
+        "monitor": "controller.watching:monitor",
+        "capture": "controller.watching:capture",
+        "replay": "controller.watching:replay",
+        "self-test": "controller.technician:self_test_verb",
+        "conform": "controller.technician:conform_verb",
+    },
+    "The records": {
+        "journal": "controller.journal_cli:journal",
+        "round": "controller.history_cli:round_verb",
+        "impact": "controller.history_cli:impact_verb",
+        "rules": "controller.rules_cli:rules_verb",
+        "diagram": "controller.rules_cli:diagram_verb",
+    },
+    "This machine": {
+        "doctor": "controller.doctor:doctor_verb",
+        "bundle": "controller.bundle:bundle_verb",
+        "config": "controller.people_cli:config",
+        "person": "controller.people_cli:person",
+        "completion": "controller.completion:completion_verb",
+        "man": "controller.manual:man_verb",
+    },
+}
 
 
 class Shoectl(click.Group):
     """A group that tells every error in one line on standard error and ends with the project's exit codes."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All verbs, those that belong together beside each other."""
+        return [name for section in VERBS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb of this name, loaded if it was not yet."""
+        for section in VERBS.values():
+            if cmd_name in section:
+                module, _, attribute = section[cmd_name].partition(":")
+                found: click.Command = getattr(importlib.import_module(module), attribute)
+                return found
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with what they are for, section by section."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, section in VERBS.items():
+            rows = [
+                (name.ljust(width), _short(self.get_command(ctx, name), formatter.width - width - 6))
+                for name in section
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run, and exit."""
         extra |= {"prog_name": "shoectl", "standalone_mode": False}
         sys.exit(_run(partial(super().main, args, **extra)))
+
+
+def _short(verb: click.Command | None, width: int) -> str:
+    return verb.get_short_help_str(width) if verb else ""
 
 
 def _run(work: Callable[[], Any]) -> int:
@@ -76,22 +140,6 @@ def cli() -> None:
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # as it is now: it may be replaced
         cache_logger_on_first_use=False,
     )
-
-
-VERBS = (
-    *daemon_cli.VERBS,
-    *actions_cli.VERBS,
-    *technician.VERBS,
-    journal_cli.journal,
-    history_cli.round_verb,
-    history_cli.impact_verb,
-    rules_cli.rules_verb,
-    rules_cli.diagram_verb,
-    completion_verb,
-    man_verb,
-)
-for verb in VERBS:
-    cli.add_command(verb)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from controller import show, watching
+from controller import show
 from controller.options import Address, baud_option, json_option, lines_option
 from firmware_bridge import ports as ports_here
 from firmware_bridge.capture import message_fields
@@ -319,6 +319,3 @@ def conform_verb(
         show.say(f"{show.count(len(results), 'point')}: {words}", "red" if counts["failed"] else "green")
     show.tell(AFTERWARDS)
     return 1 if counts["failed"] else 0
-
-
-VERBS: tuple[click.Command, ...] = (ports, probe_verb, *watching.VERBS, self_test_verb, conform_verb)

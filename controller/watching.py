@@ -250,6 +250,3 @@ async def _listen(
     finally:
         for number in ending:
             loop.remove_signal_handler(number)
-
-
-VERBS: tuple[click.Command, ...] = (monitor, capture, replay)

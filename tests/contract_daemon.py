@@ -111,7 +111,7 @@ ACTIONS = [
         "title": "Close the bets",
         "roles": ["dealer", "floor"],
         "allowed": False,
-        "why_not": {"reason": "no deck is ready", "possible_when": "cut a deck first", "clause": ["8.C"]},
+        "why_not": {"reason": "no deck is ready", "possible_when": "a deck was cut", "clause": ["8.C"]},
         "fields": [{"name": "seats", "type": "integers", "required": False, "default": None}],
     },
     {

@@ -52,15 +52,19 @@ def test_asking(daemon: ContractDaemon) -> None:
 
 
 def test_what_the_daemon_has_against_it(daemon: ContractDaemon) -> None:
-    error = {"code": "refused", "message": "the deck is not cut", "hint": "cut it", "clause": ["4.D", "8.C"]}
+    error = {"code": "refused", "message": "the deck is not cut", "hint": "it is cut", "clause": ["4.D", "8.C"]}
     daemon.answers["/api/v1/actions"], daemon.status["/api/v1/actions"] = {"error": error}, 409
     with pytest.raises(Answered) as refused:
         Client(daemon.path).post("actions", {})
-    assert one_line(refused.value) == "the deck is not cut (4.D, 8.C); cut it"
+    assert one_line(refused.value) == "refused: the deck is not cut (4.D, 8.C); possible when it is cut"
     assert (refused.value.code, refused.value.status, refused.value.is_usage) == ("refused", 409, False)
-    with pytest.raises(Answered) as missing:
+    with pytest.raises(Answered, match="there is no /api/v1/nonsense") as missing:
         Client(daemon.path).get("nonsense")
-    assert missing.value.is_usage
+    assert not missing.value.is_usage
+    daemon.status["/api/v1/actions"] = 400
+    with pytest.raises(Answered) as wrong:
+        Client(daemon.path).post("actions", {})
+    assert wrong.value.is_usage
     daemon.answers["/healthz"], daemon.status["/healthz"] = {"status": "stopped", "why": "the disk is full"}, 503
     with pytest.raises(Answered, match="the disk is full"):
         Client(daemon.path).get("/healthz")

@@ -142,12 +142,12 @@ def test_status_watch_stays_within_the_terminal(daemon: ContractDaemon) -> None:
 
 
 def test_status_watch_without_a_terminal(daemon: ContractDaemon) -> None:
-    for table in (TABLE, TABLE, {**TABLE, "seq": 813}):
+    for table in (TABLE, {**TABLE, "seq": 813}, {**TABLE, "seq": 814, "table_words": "acting"}):
         daemon.send("table", table)
     daemon.end_stream()
     result = shoectl("status", "--watch")
     assert result.exit_code == 1
-    assert [line.split()[0] for line in result.stdout.splitlines()] == ["812", "813"]
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["812", "814"]
     assert len(result.stderr.splitlines()) == 1
     daemon.send("table", TABLE)
     daemon.end_stream()
@@ -194,7 +194,7 @@ def test_do_lists_the_actions(daemon: ContractDaemon) -> None:
     text = shoectl("do").stdout
     assert "+ cut_deck deck=red-1|blue-1 depth=NUMBER\n" in text
     assert "- close_bets [seats=N,N,…]\n" in text
-    assert "not now: no deck is ready (8.C); cut a deck first" in text
+    assert "not now: no deck is ready (8.C); possible when a deck was cut" in text
     assert "Say how the inspection went. By: dealer." in text
     assert json.loads(shoectl("do", "--json").stdout) == daemon.answers["/api/v1/actions"]
 
@@ -254,7 +254,9 @@ def test_do_tells_why_not(daemon: ContractDaemon, status: int, code: str, exit_c
     daemon.answers["POST /api/v1/actions"] = {"error": error}
     daemon.status["POST /api/v1/actions"] = status
     text = complaint(shoectl("do", "close_bets", "--json"), exit_code)
-    assert "it cannot be (4.D); when it can" in text
+    assert "it cannot be (4.D); " in text
+    assert "when it can" in text
+    assert ("refused: " in text) is (code == "refused")
 
 
 # --- completion -------------------------------------------------------------------------------------------------------

@@ -50,8 +50,10 @@ def test_every_verb_and_option_is_there(tmp_path: Path) -> None:
                     assert words(param.help) in text
                     assert all(option in text for option in param.opts)
             if isinstance(context.command, click.Group):
-                inner = context.command.commands.items()
-                todo += [click.Context(command, parent=context, info_name=name) for name, command in inner]
+                for name in context.command.list_commands(context):
+                    command = context.command.get_command(context, name)
+                    assert command
+                    todo.append(click.Context(command, parent=context, info_name=name))
             for line in words((context.command.help or "").replace("\b", "").replace("`", "")).split(". "):
                 assert line in text
 
