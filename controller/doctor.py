@@ -17,8 +17,8 @@ COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 
 any_daemon_option = click.option("--socket", "daemon", type=Daemon(), metavar="PATH", help="The daemon's socket.")
 config_option = click.option(
-    "--config", "config_file", type=click.Path(path_type=Path), default=CONFIG_FILE, show_default=True, metavar="FILE",
-    help="The daemon's configuration.",
+    "--config", "config_file", type=click.Path(path_type=Path, readable=False), default=CONFIG_FILE, show_default=True,
+    metavar="FILE", help="The daemon's configuration.",
 )  # fmt: skip
 
 

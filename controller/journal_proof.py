@@ -47,7 +47,7 @@ def _where(ctx: click.Context, param: click.Parameter, given: Path | None) -> Pa
 
 
 journal_option = click.option(
-    "--journal", "path", type=click.Path(path_type=Path), metavar="PATH", callback=_where,
+    "--journal", "path", type=click.Path(path_type=Path, readable=False), metavar="PATH", callback=_where,
     help=f"The journal to read; otherwise {DEFAULT}, or that of the daemon that runs here.",
 )  # fmt: skip
 number_type = click.IntRange(min=1, max=2**53 - 1)

@@ -51,7 +51,7 @@ def config() -> None:
 
 
 @config.command("check")
-@click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), default=CONFIG_FILE)
+@click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path, readable=False), default=CONFIG_FILE)
 @json_option
 @told
 def check(file: Path, as_json: bool) -> int:
@@ -106,7 +106,7 @@ def _people_file(ctx: click.Context, param: click.Parameter, given: Path | None)
 
 
 people_option = click.option(
-    "--people", "path", type=click.Path(path_type=Path), metavar="FILE", callback=_people_file,
+    "--people", "path", type=click.Path(path_type=Path, readable=False), metavar="FILE", callback=_people_file,
     help="The people file; otherwise the one that the configuration names.",
 )  # fmt: skip
 roles_option = click.option(
