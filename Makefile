@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-crash lint bench docs lock deb test-deb clean
+.PHONY: run test test-crash lint bench docs manual lock deb test-deb clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce
@@ -39,10 +39,13 @@ lock:
 	build/lock-venv/bin/pip-compile -q --all-extras --generate-hashes --strip-extras --allow-unsafe --upgrade \
 	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header -o requirements.lock pyproject.toml
 
-# The Debian package. Pages in build/man/ and completions in build/completion/ are taken into it; MANUAL names the targets
-# that write them.
-MANUAL ?=
-deb: $(READY) $(MANUAL)
+# The manual pages and the completions of the shells, written from the help of the commands.
+manual: $(READY)
+	@$(BIN)/python -m controller.manual build/man
+	@$(BIN)/python -m controller.completion build/completion
+
+# The Debian package. Pages in build/man/ and completions in build/completion/ are taken into it.
+deb: $(READY) manual
 	$(BIN)/python debian/build.py
 
 # Install, upgrade, remove and purge it on a machine in a container (root; mmdebstrap and systemd-container).

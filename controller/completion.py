@@ -6,6 +6,7 @@ The scripts only carry words to and fro; what fits is told by the commands thems
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -95,6 +96,21 @@ end
 SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
+def script(shell: str) -> str:
+    """The script of a shell, for all of the commands."""
+    return SCRIPTS[shell].lstrip("\n").replace("@PROGRAMS@", " ".join(PROGRAMS))
+
+
+def write(folder: Path) -> list[Path]:
+    """Write the scripts under the names by which the shells look for them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    named = {f"{program}.{shell}": shell for program in PROGRAMS for shell in ("bash", "fish")}
+    named["_shoectl"] = "zsh"  # its first line names all of the commands
+    for name, shell in named.items():
+        (folder / name).write_text(script(shell))
+    return [folder / name for name in named]
+
+
 @click.command("completion")
 @click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion_verb(shell: str) -> None:
@@ -110,4 +126,9 @@ def completion_verb(shell: str) -> None:
       source <(shoectl completion zsh)
       shoectl completion fish | source
     """
-    sys.stdout.write(SCRIPTS[shell].lstrip("\n").replace("@PROGRAMS@", " ".join(PROGRAMS)))
+    sys.stdout.write(script(shell))
+
+
+if __name__ == "__main__":
+    for path in write(Path(sys.argv[1])):
+        print(path)

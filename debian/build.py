@@ -44,6 +44,7 @@ SHIPPED = {
 }
 MADE = {
     "man/*.1": "usr/share/man/man1/",
+    "man/*.8": "usr/share/man/man8/",
     "completion/*.bash": "usr/share/bash-completion/completions/",
     "completion/_*": "usr/share/zsh/vendor-completions/",
     "completion/*.fish": "usr/share/fish/vendor_completions.d/",

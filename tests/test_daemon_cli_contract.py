@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from controller import client
+from controller import client, completion
 from controller.completion import SCRIPTS
 from tests.contract_daemon import TABLE, ContractDaemon, event
 from tests.terminal import SHOECTL, Terminal
@@ -275,6 +275,16 @@ def test_the_shells_read_their_scripts(shell: str, tmp_path: Path) -> None:
     script.write_text(shoectl("completion", shell).stdout)
     done = subprocess.run([have(shell), "-n", script], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_scripts_are_written_under_the_names_that_the_shells_look_for(tmp_path: Path) -> None:
+    written = {path.name: path.read_text() for path in completion.write(tmp_path / "new")}
+    assert set(written) == {
+        "_shoectl",
+        *(f"{name}.{shell}" for name in completion.PROGRAMS for shell in ("bash", "fish")),
+    }
+    assert written["_shoectl"] == shoectl("completion", "zsh").stdout
+    assert written["shoed.bash"] == shoectl("completion", "bash").stdout
 
 
 @pytest.fixture
