@@ -43,6 +43,7 @@ RULES_FOLDERS = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.
 SERVICE = "shoed"
 BAD_FRAMES = 1e-3  # more than one in a thousand: the cable, or what lies beside it
 
+NOT_OK_S = 120  # of the last ten minutes
 TROUBLED = ("jammed", "failed", "lost", "unknown")
 
 Verdict = Literal["ok", "note", "wrong"]
@@ -149,8 +150,19 @@ def devices(patient: Patient) -> Told:
             yield WRONG, text, f"shoectl counters {name}"
         elif device["state"] in TROUBLED:
             yield WRONG, f"{name}: {device['state']}", "shoectl status"
+        elif (bad_s := _seconds_not_ok(device["history"])) >= NOT_OK_S:
+            yield (
+                NOTE,
+                f"{name}: the link was not good for {bad_s} s of the last ten minutes",
+                f"shoectl counters {name}",
+            )
         else:
             yield OK, f"{name}: {device['state'].replace('_', ' ')}, {seen} frames, {bad} of them broken", ""
+
+
+def _seconds_not_ok(history: list[dict[str, Any]]) -> int:
+    """Of the last ten minutes; a sample is taken every ten seconds."""
+    return 10 * sum(sample["state"] != "ok" for sample in history[-60:])
 
 
 # --- configuration and people ---------------------------------------------------------------------------------------

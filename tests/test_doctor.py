@@ -223,6 +223,14 @@ def test_a_port_that_another_program_holds(machine: Machine, monkeypatch: pytest
     assert found.mend == "sudo kill 77"
 
 
+def test_a_link_that_was_not_good_lately(machine: Machine) -> None:
+    samples = [{"state": "ok"}] * 900 + [{"state": "degraded"}, {"state": "ok"}] * 30
+    machine.daemon.answers["/api/v1/devices"]["devices"][1]["history"] = samples
+    (note,) = [finding for finding in machine.findings() if finding.verdict != "ok"]
+    assert (note.topic, note.verdict) == ("devices", "note")
+    assert "shoe: the link was not good for 300 s" in note.text
+
+
 def test_groups(machine: Machine, mocker: Any) -> None:
     mocker.patch.object(grp, "getgrnam", side_effect=KeyError)
     assert "systemd-sysusers" in machine.wrong()["groups"].mend
