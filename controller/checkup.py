@@ -162,7 +162,7 @@ def devices(patient: Patient) -> Told:
 
 def _seconds_not_ok(history: list[dict[str, Any]]) -> int:
     """Of the last ten minutes; a sample is taken every ten seconds."""
-    return 10 * sum(sample["state"] != "ok" for sample in history[-60:])
+    return 10 * len([sample for sample in history[-60:] if sample["state"] != "ok"])
 
 
 # --- configuration and people ---------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def _port(patient: Patient, name: str, address: str, node: Path | None) -> Told:
     else:
         holder = holder_of(str(node)).removeprefix(" by ")
         process = re.search(r"pid (\d+)", holder)
-        if process and not holder.startswith(SERVICE) and holder.split(" (")[0] not in ("python3", "python"):
+        if process and not holder.startswith(f"{SERVICE} "):
             yield WRONG, f"{name}: {address} is held by {holder}", f"sudo kill {process[1]}"
         else:
             yield OK, f"{name}: {address} is there", ""
@@ -376,6 +376,13 @@ def unit(patient: Patient) -> Told:
         text = f"{SERVICE}.service is {state.get('ActiveState')} ({state.get('SubState')}, {state.get('Result')})"
         yield WRONG, text, f"sudo systemctl restart {SERVICE}; journalctl -u {SERVICE} -n 50"
         return
+    page = _properties(run("systemctl", "show", f"{SERVICE}.socket", "-p", "LoadState,ActiveState") or "")
+    if page.get("LoadState") == "loaded" and page.get("ActiveState") != "active":
+        yield (
+            WRONG,
+            f"{SERVICE}.socket is {page.get('ActiveState')}: the page has no door",
+            f"sudo systemctl start {SERVICE}.socket",
+        )
     again = int(state.get("NRestarts") or 0)
     if again:
         text = f"{SERVICE}.service runs, after {again} restarts since the boot"

@@ -26,6 +26,10 @@ def lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Line]:
     yield Line(show.plain(f"{table['name'] or 'the table'}: {state}{simulated}, event {table['seq']}"), bold=True)
     if table.get("stopped"):
         yield Line(show.plain(f"  stopped: {table['stopped']}"), "red", bold=True)
+        yield Line(
+            "  `shoectl doctor` looks for the reason; what the table knows is in its journal, and nothing is lost"
+        )
+        return
     yield from _step(table["step"])
     if table.get("round"):
         yield from _round(table["round"], table["method"])

@@ -4,7 +4,9 @@ work that is done within a second.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -16,6 +18,18 @@ AFTER_S = 1.0  # nobody needs to be told of less
 LOOK_EVERY = 1000  # steps between looks at the clock
 
 T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def patience(words: str) -> Iterator[None]:
+    """Say on a terminal what is being waited for, once it has taken a second."""
+    waiting = threading.Timer(AFTER_S, lambda: click.echo(f"shoectl: {words} …", err=True))
+    if sys.stderr.isatty():
+        waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
 
 
 class Progress:

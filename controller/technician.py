@@ -11,6 +11,7 @@ import click
 
 from controller import show
 from controller.options import Address, baud_option, json_option, lines_option
+from controller.progress import patience
 from firmware_bridge import ports as ports_here
 from firmware_bridge.capture import message_fields
 from firmware_bridge.connection import DeviceError
@@ -86,7 +87,8 @@ def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: flo
     async def all_of_them() -> list[Probed]:
         return await asyncio.gather(*(probe(address, settings, within_s) for address in addresses))
 
-    results = asyncio.run(all_of_them())
+    with patience(f"asking {', '.join(addresses)}, at most {within_s:g} s"):
+        results = asyncio.run(all_of_them())
     if as_json:
         show.say_json([{"port": port, **_probed(result)} for port, result in zip(addresses, results, strict=True)])
     else:

@@ -17,6 +17,7 @@ import pytest
 
 from controller import client, completion
 from controller.completion import SCRIPTS
+from controller.view import stopped_picture
 from tests.contract_daemon import TABLE, ContractDaemon, event
 from tests.terminal import SHOECTL, Terminal
 from tests.test_shoectl import complaint, json_lines, shoectl
@@ -78,7 +79,6 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         }
     ]
     table["void_steps"] = [{"text": "Return all wagers", "done": False}]
-    table["stopped"] = "the disk is full"
     table["access"]["locked"] = [{"name": "Flo", "until_ms": 2_000_000}]
     table["journal"]["ok"] = False
     table["devices"][0] |= {"state": "jammed", "link": "degraded", "hindered": "a jam"}
@@ -95,7 +95,6 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "[x] Free the jam",
         "[ ] Clear the warning",
         "[ ] Return all wagers",
-        "stopped: the disk is full",
         "locked out after wrong PINs: Flo",
         "shoectl journal verify",
         "> red-1",
@@ -107,6 +106,18 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
     ):
         assert words in text
     assert json.loads(shoectl("status", "--json").stdout) == table
+
+
+def test_status_of_a_stopped_table(daemon: ContractDaemon) -> None:
+    always = {name: TABLE[name] for name in ("now_ms", "ts", "name", "simulated", "journal")}
+    daemon.answers["/api/v1/table"] = {**stopped_picture("the disk is full"), **always, "stopped": "the disk is full"}
+    first, second, third = shoectl("status").stdout.splitlines()
+    assert first == "Table 7: stopped, event 0"
+    assert second == "  stopped: the disk is full"
+    assert "shoectl doctor" in third
+    daemon.send("table", daemon.answers["/api/v1/table"])
+    daemon.end_stream()
+    assert "stopped: The table has stopped." in shoectl("status", "--watch").stdout
 
 
 def test_status_watch_draws_in_place(daemon: ContractDaemon) -> None:

@@ -88,9 +88,10 @@ class Machine:
         found.write_text(text)
         return found
 
-    def command(self, name: str, text: str, code: int = 0) -> None:
+    def command(self, name: str, text: str, code: int = 0, script: bool = False) -> None:
+        """A command of the system that says this, or is this."""
         path = self._commands / name
-        path.write_text(f"#!/bin/sh\ncat <<'EOF'\n{text}\nEOF\nexit {code}\n")
+        path.write_text(f"#!/bin/sh\n{text}\n" if script else f"#!/bin/sh\ncat <<'EOF'\n{text}\nEOF\nexit {code}\n")
         path.chmod(0o755)
 
     def findings(self) -> list[Finding]:
@@ -155,6 +156,8 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
         "systemctl enable"),
     ("unit old", lambda m: m.command("systemctl", SYSTEMCTL.replace("Reload=no", "Reload=yes")), "unit", "changed",
         "daemon-reload"),
+    ("no door", lambda m: m.command("systemctl", 'case "$2" in *.socket) echo LoadState=loaded; echo ActiveState=dead;;'
+        f" *) echo '{SYSTEMCTL}';; esac", script=True), "unit", "no door", "start"),
     ("no NTP", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=no"), "clock", "nothing keeps", "set-ntp"),
     ("no sync", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=yes"), "clock", "not sync", "timesync"),
     ("local RTC", lambda m: m.command("timedatectl", TIMEDATECTL.replace("RTC=no", "RTC=yes")), "clock", "summer",

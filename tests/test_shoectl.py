@@ -29,6 +29,7 @@ from firmware_bridge.conform import Result as PointResult
 from firmware_bridge.transport import PortSettings
 from simulators.faults import FaultName
 from simulators.usb_backend import SoftwareUsb
+from tests import terminal
 from tests.plugged import LIMIT_S, Plugged, stranger
 
 SPEED = 20.0
@@ -478,3 +479,13 @@ def test_tables_and_words() -> None:
         "1 d 1 h",
     ]
     assert (show.count(1, "frame"), show.count(0, "frame")) == ("1 frame", "0 frames")
+
+
+def test_waiting_is_told_on_a_terminal() -> None:
+    far, near = pty.openpty()
+    program = f"from controller import progress; progress.AFTER_S = 0.1; {terminal.SHOECTL}"
+    with terminal.Terminal("probe", os.ttyname(near), "--within", "1", program=program) as screen:
+        assert screen.end() == 1
+    os.close(far)
+    os.close(near)
+    assert "asking /dev/pts/" in screen.shown
