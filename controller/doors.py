@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import socket
 import struct
@@ -18,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from controller.access import Peer
 
 _UCRED = struct.Struct("3i")
+FIRST_HANDED_OVER = 3  # where systemd puts the sockets that it has opened for a service (sd_listen_fds(3))
 
 
 class PeerProtocol(H11Protocol):
@@ -97,7 +99,15 @@ def unix_socket(path: Path) -> socket.socket:
 
 def tcp_socket(host: str, port: int) -> socket.socket:
     """Listen at this address of the machine itself."""
-    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    given = _handed_over(host, port)
+    if given:
+        return given
+    try:
+        sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        if error.errno != errno.EAFNOSUPPORT:
+            raise
+        raise OSError(f"{host}:{port}: the service may open no port; name this one in shoed.socket") from None
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
@@ -105,3 +115,16 @@ def tcp_socket(host: str, port: int) -> socket.socket:
         sock.close()
         raise OSError(f"{host}:{port}: {error.strerror}; is another shoed running?") from None
     return sock
+
+
+def _handed_over(host: str, port: int) -> socket.socket | None:
+    """The socket that systemd has opened at this address for this process, if it has."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    for number in range(int(os.environ.get("LISTEN_FDS", "0"))):
+        sock = socket.socket(fileno=FIRST_HANDED_OVER + number)
+        if sock.family in (socket.AF_INET, socket.AF_INET6) and sock.getsockname()[:2] == (host, port):
+            sock.set_inheritable(False)
+            return sock
+        sock.detach()  # not ours to close
+    return None

@@ -18,6 +18,8 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
+from controller.config import EXAMPLE
+
 ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "debian"
 BUILD = ROOT / "build"
@@ -35,7 +37,6 @@ SHIPPED = {
     "systemd/shoed.tmpfiles": "usr/lib/tmpfiles.d/shoed.conf",
     "systemd/shoed.modules-load": "usr/lib/modules-load.d/shoed.conf",
     "udev/*.rules": "usr/lib/udev/rules.d/",
-    "debian/table.toml": "etc/shoed/table.toml",
     "debian/copyright": f"{DOC}/copyright",
     "debian/lintian-overrides": "usr/share/lintian/overrides/dragonshoe",
     "docs/*.md": f"{DOC}/",
@@ -49,7 +50,8 @@ MADE = {
     "completion/_*": "usr/share/zsh/vendor-completions/",
     "completion/*.fish": "usr/share/fish/vendor_completions.d/",
 }
-CONFFILES = ("etc/shoed/table.toml",)
+CONFIG = "etc/shoed/table.toml"
+CONFFILES = (CONFIG,)
 SCRIPTS = ("postinst", "prerm", "postrm")
 
 
@@ -135,6 +137,8 @@ def files(tree: Path) -> None:
             raise SystemExit(f"{pattern}: no such file in this checkout")
         for source in found:
             place(tree, source, target)
+    (tree / CONFIG).parent.mkdir(parents=True)
+    (tree / CONFIG).write_text(EXAMPLE)
     for pattern, target in MADE.items():
         for source in sorted(BUILD.glob(pattern)):
             place(tree, source, target, source.name.removesuffix(".bash"))

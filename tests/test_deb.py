@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from controller.config import read_config
-
 ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "debian"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -78,10 +76,3 @@ def test_every_unit_and_rule_is_shipped() -> None:
     shipped = {path for pattern in BUILDER.SHIPPED for path in ROOT.glob(pattern)}
     assert {*(ROOT / "systemd").iterdir(), *(ROOT / "udev").iterdir()} <= shipped
     assert all(list(ROOT.glob(pattern)) for pattern in BUILDER.SHIPPED)
-
-
-def test_the_shipped_configuration_names_what_udev_makes() -> None:
-    config = read_config(DEBIAN / "table.toml")
-    assert config.shuffler is not None
-    assert config.shoe is not None
-    assert (config.shuffler.port, config.shoe.port) == ("/dev/shoed/shuffler", "/dev/shoed/shoe")

@@ -70,6 +70,7 @@ def test_what_would_blind_the_daemon_stays_off() -> None:
     service = settings("shoed.service")["Service"]
     assert "PrivateDevices" not in service  # hides the shuffler and the shoe
     assert "PrivateUsers" not in service  # makes `nobody` of everyone on the control socket
+    assert "ProcSubset" not in service  # hides the boot id from the table's clock
     assert "PrivateNetwork" not in service  # udev's news of a device plugged in would not arrive
 
 
