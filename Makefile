@@ -44,8 +44,8 @@ manual: $(READY)
 	@$(BIN)/python -m controller.manual build/man
 	@$(BIN)/python -m controller.completion build/completion
 
-# The Debian package. Pages in build/man/ and completions in build/completion/ are taken into it.
-deb: $(READY) manual
+# The Debian package, into build/.
+deb: $(READY)
 	$(BIN)/python debian/build.py
 
 # Install, upgrade, remove and purge it on a machine in a container (root; mmdebstrap and systemd-container).

@@ -28,7 +28,9 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def verify(folder: Path) -> str:
     """What systemd has to say about the units in a folder; its exit code is 0 even for unknown keys."""
-    done = run("systemd-analyze", "verify", *(str(folder / name) for name in UNITS), SYSTEMD_UNIT_PATH=f"{folder}:")
+    done = run(
+        "systemd-analyze", "verify", "--man=no", *(str(folder / name) for name in UNITS), SYSTEMD_UNIT_PATH=f"{folder}:"
+    )
     return done.stdout + done.stderr
 
 

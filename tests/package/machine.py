@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 BOOT_S = 120.0  # deadlines, not measurements: a busy host is slow
-PACKAGES = "systemd,systemd-sysv,udev,dbus,python3,libusb-1.0-0,init-system-helpers"
+PACKAGES = "systemd,systemd-sysv,udev,dbus,python3,libusb-1.0-0,init-system-helpers,sqlite3"
 
 
 def make_root(archive: Path, root: Path) -> None:

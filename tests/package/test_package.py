@@ -19,6 +19,7 @@ import pytest
 from tests.package.machine import Machine, make_root, until
 
 HERE = Path(__file__).parent
+DOCS = HERE.parent.parent / "docs"
 ARCHIVE = HERE.parent.parent / "build" / "bookworm.tar"
 JOURNAL = "/var/lib/shoed/journal.db"
 STAND_IN = "/etc/systemd/system/shoed.service.d/stand-in.conf"
@@ -108,6 +109,8 @@ def test_install(machine: Machine) -> None:
 def test_the_commands_run(machine: Machine, command: str) -> None:
     assert "Usage:" in machine.run(f"cd /tmp && {command} --help")
     machine.run(f"{command} --version")
+    page = "man8/shoed.8" if command == "shoed" else f"man1/{command}.1"
+    assert ".SH NAME" in machine.run(f"zcat /usr/share/man/{page}.gz")
 
 
 def test_the_shipped_scenarios_play(machine: Machine) -> None:
@@ -199,6 +202,24 @@ def test_an_open_page_does_not_start_a_stopped_daemon(machine: Machine) -> None:
     assert "Connection refused" in page(machine)
     assert not active(machine)
     machine.run("systemctl start shoed.service")
+
+
+def test_a_backup_is_restored_as_the_page_says(machine: Machine) -> None:
+    text = (DOCS / "deployment.md").read_text().split("## Back up and restore")[1].split("\n## ")[0]
+    backup, restore = (
+        part.replace("sudo ", "").replace("/media/backup", "/backup")
+        for part in text.split("To restore onto a new machine")
+    )
+    before = events(machine)
+    machine.run("mkdir /backup; " + " && ".join(re.findall(r"^    (.+)$", backup, re.M)))
+    machine.run(
+        "systemctl stop shoed && rm -r /var/lib/shoed && echo >> /etc/shoed/table.toml && systemctl start shoed"
+    )
+    assert events(machine)[: len(before)] != before
+    machine.run(" && ".join(line.split("  #")[0] for line in re.findall(r"^    (.+)$", restore, re.M)))
+    assert active(machine)
+    assert events(machine)[: len(before)] == before
+    assert machine.run("stat -c '%U:%G %a' /etc/shoed/table.toml") == "root:shoed 640"
 
 
 def test_upgrade_keeps_configuration_and_journal(machine: Machine) -> None:
