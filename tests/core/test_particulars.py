@@ -7,9 +7,9 @@ import pytest
 from controller.core import actions as act
 from controller.core.game import Method
 from controller.core.guards import HOUR_MS
-from controller.core.machines import DeviceState, TableState
+from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceReady
-from controller.core.setup import Setup
+from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import Event
 from firmware_bridge import messages as wire
 from firmware_bridge.messages import Outcome, Place
@@ -408,3 +408,137 @@ def test_cards_where_nobody_expects_them() -> None:
         assert house.last[0].kind == "device.reported", "it has no such place"
     house.report("shoe", wire.CardsPresent, place=Place.SHOE, present=False)
     assert house.last[0].kind == "device.reported"
+
+
+# --- what people ask of devices -------------------------------------------------------------------------------------
+
+
+@clause("13.G")
+def test_a_freed_jam_does_not_come_back_with_the_link() -> None:
+    house = dealing()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.step()
+    house.works = True
+    house.ask(act.FreeJam, "shoe")
+    assert house.state.warnings["shoe.jam"].gone
+    house.lose("shoe")
+    house.connect("shoe")
+    assert house.device("shoe") is DeviceState.READY
+
+
+def test_what_a_device_that_is_well_is_not_asked() -> None:
+    house = House(ONE).open()
+    assert house.refused(act.FreeJam, "shoe").clause == ("13.G",)
+    assert house.refused(act.FreeJam, "shuffler").clause == ("13.F",)
+    house.refused(act.TryAgain, "shoe")
+    assert house.refused(act.TestDevice, "shoe").clause == ("5.A",)
+    made = house.ask(act.TestDevice, "shuffler")
+    assert [event.data["command"]["name"] for event in made if event.kind == "command.given"] == ["SelfTest"]
+
+
+def test_a_device_is_emptied_when_nothing_is_in_the_way() -> None:
+    house = House(HELD).open()
+    house.ask(act.EmptyDevice, "shuffler")
+    assert given(house, "Eject")[-1].data["deck"] == "", "it shows that it is empty"
+    house.deal((1,))
+    assert house.state.decks["red-1"].cards["held"] == 3
+    house.refused(act.EmptyDevice, "shoe")  # a round is played from it
+    house = dealing()
+    house.step()
+    house.ask(act.ReportDealerExposed)
+    assert house.state.devices["shoe"].at_exit
+    house.refused(act.EmptyDevice, "shoe")  # cards lie at its exit
+
+
+def test_a_device_is_searched_for_the_cards_that_are_missing() -> None:
+    house = House(ONE).open()
+    house.ask(act.UnloadDeck, "red-1")
+    deck = house.state.decks["red-1"]
+    deck.cards = {"table": 50, "missing": 3}
+    house.works = False
+    house.ask(act.EmptyDevice, "shuffler")
+    assert given(house, "Eject")[-1].data["deck"] == "red-1"
+
+
+# --- out of service, and another way --------------------------------------------------------------------------------
+
+
+@clause("13.H")
+def test_the_shoe_stays_while_a_round_is_dealt_from_it() -> None:
+    house = House(HELD).open()
+    house.deal((1,))
+    assert house.refused(act.TakeOutOfService, "shoe", "marked").clause == ("13.H",)
+    house.ask(act.TakeOutOfService, "shuffler", "marked")
+    assert house.at() is TableState.ACTING
+    house.ask(act.PutInService, "shuffler")
+
+
+@clause("13.H")
+def test_a_shoe_that_is_not_dealt_from_may_go_and_not_come_in_a_round() -> None:
+    house = House(ONE).open()
+    house.ask(act.EmptyDevice, "shoe")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).data["reason"] == "this is the method already"
+    house.ask(act.ChangeMethod, Method.MANUAL_SHOE)
+    assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).clause == ("13.H",)
+    house.ask(act.PutInService, "shoe")
+    house.work()
+    house.ask(act.CloseBets, (1,))
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    assert house.refused(act.PutInService, "shoe").clause == ("13.H",)
+
+
+@clause("13.F", "13.H")
+def test_what_was_in_a_shuffler_that_is_taken_out_is_shuffled_again() -> None:
+    house = House().open()
+    house.ask(act.TakeOutOfService, "shuffler", "covered")
+    recalled = house.find("deck.recalled")[-1]
+    assert (recalled.clause, recalled.data["deck"]) == (("13.F",), "blue-1")
+    assert not house.find("turn.passed"), "two decks are still here"
+
+
+@clause("3.B", "13.H")
+def test_the_deck_that_is_left_without_a_shuffler_is_due() -> None:
+    house = House().open()
+    house.ask(act.UnloadDeck, "red-1")
+    while house.deck("red-1") is not DeckState.STACKED:
+        assert house.chore()
+    house.ask(act.RemoveDeck, "red-1")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    assert not house.find("turn.passed")
+    house.ask(act.TakeOutOfService, "shuffler", "covered")
+    assert [(event.clause, event.data["back"]) for event in house.find("turn.passed")] == [(("3.B",), "blue")]
+    one = House(ONE).open()
+    one.ask(act.TakeOutOfService, "shuffler", "covered")
+    assert not one.find("turn.passed"), "its turn it is already"
+
+
+@clause("13.H")
+def test_a_device_that_returns_is_there_and_as_wrong_as_it_was() -> None:
+    house = House(ONE).open()
+    house.lose("shoe")
+    house.tick(20)
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.connect("shoe")
+    house.ask(act.PutInService, "shoe")
+    assert house.state.warnings["shoe.lost"].gone
+    house = House(ONE).open()
+    house.report("shoe", wire.Jam, command=0, place=Place.EXIT)
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.ask(act.PutInService, "shoe")
+    assert house.device("shoe") is DeviceState.JAMMED
+
+
+@clause("9.A(1)", "13.H")
+def test_a_method_that_cannot_be_is_refused() -> None:
+    house = House(ONE).open()
+    house.ask(act.TakeOutOfService, "shuffler", "covered")
+    house.ask(act.EmptyDevice, "shoe")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    assert house.refused(act.ChangeMethod, Method.HAND).clause == ("9.A(1)",)
+    fed = House(Setup(method=Method.MANUAL_SHOE, shuffler=ShufflerKind(counts=True, feeds_shoe=True))).open()
+    fed.deal((1,))
+    fed.finish()
+    assert (fed.at(), fed.deck("blue-1")) == (TableState.WAITING, DeckState.LOADED)
+    refused = fed.refused(act.ChangeMethod, Method.HAND)
+    assert (refused.clause, refused.data["reason"]) == (("13.H",), "deck blue-1 is loaded")
