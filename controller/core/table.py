@@ -93,9 +93,9 @@ def _not_now(d: Decision, action: Action) -> Refusal | None:
     device = action.device if isinstance(action, OnDevice) else ""
     kind = "" if action.kind == "cut.recut_required" else action.kind  # a loaded deck is called back for it
     refusal = why_not(d.state, kind, deck, device) or why_not(d.state, action.kind)
-    if refusal and action.kind == "bets.closed" and d.state.table in (TableState.WAITING, TableState.SUSPENDED):
+    if action.kind == "bets.closed" and d.state.table in (TableState.WAITING, TableState.SUSPENDED):
         return cannot_start(d.state, d.now_ms) or refusal  # what is missing says more than the state
-    if refusal and not refusal.clause:
+    if refusal:
         out = deck in d.state.decks and d.state.decks[deck].state is DeckState.LOCKED_OUT
         clause = ("5.D",) if out else _clause_now(d, action.kind)
         return Refusal(refusal.reason, refusal.possible_when, clause)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controller.core import actions as act
+from controller.core.actions import Role
 from controller.core.game import Method
 from controller.core.guards import HOUR_MS
+from controller.core.history import impact
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceReady
 from controller.core.setup import Setup, ShufflerKind
@@ -542,3 +544,105 @@ def test_a_method_that_cannot_be_is_refused() -> None:
     assert (fed.at(), fed.deck("blue-1")) == (TableState.WAITING, DeckState.LOADED)
     refused = fed.refused(act.ChangeMethod, Method.HAND)
     assert (refused.clause, refused.data["reason"]) == (("13.H",), "deck blue-1 is loaded")
+
+
+# --- irregularities -------------------------------------------------------------------------------------------------
+
+
+@clause("13.G")
+def test_a_void_round_is_not_voided_again() -> None:
+    house = dealing()
+    house.ask(act.ReportDealerExposed)
+    house.report("shoe", wire.Jam, command=0, place=Place.EXIT)
+    assert [event.clause for event in house.find("round.voided")] == [("13.E",)]
+
+
+@clause("13.A")
+def test_a_face_up_card_is_told_with_the_device_that_saw_it() -> None:
+    house = House(ONE).open()
+    house.faults["shoe", "Dispense"] = "face_up"
+    house.deal((1,))
+    assert [event.data.get("device") for event in house.find("card.face_up")] == ["shoe"]
+    house = dealing()
+    house.step()
+    house.ask(act.ReportFaceUp)
+    assert ["device" in event.data for event in house.find("card.face_up")] == [False]
+    assert house.state.round
+    assert house.state.round.to_rack == 1
+
+
+@clause("13.A", "13.C")
+def test_irregular_cards_need_a_card_that_is_left() -> None:
+    house = House(MANUAL).open()
+    house.deal((1,))
+    house.ask(act.RemoveStub)
+    assert house.refused(act.ReportFaceUp).clause == ("13.A",)
+    house = House(MANUAL).open()
+    house.ask(act.CloseBets, (1,))
+    round_ = house.state.round
+    assert round_
+    round_.dealt = len(round_.plan)
+    assert house.attempt(act.ReportDrawnInError)[0].data["reason"] == "all hands have their cards"
+
+
+@clause("13.D")
+def test_a_wrong_number_is_any_number_but_the_right_one() -> None:
+    house = House(ONE).open()
+    house.deal((1,))
+    for right in (3, -1):
+        assert house.refused(act.ReportWrongNumber, "seat1", right).clause == ("13.D",)
+    house.ask(act.ReportWrongNumber, "seat1", 0)
+    (found,) = house.find("hand.found_wrong")
+    assert (found.data["cards"], found.data["share"]) == (0, 3)
+    assert house.find("round.voided")[-1].data["reason"] == "seat1 has 0 cards instead of 3"
+
+
+@clause("8.G")
+@pytest.mark.parametrize(
+    ("misdealt", "why"), [(True, "cards were misdealt"), (False, "the deck does not have its cards")]
+)
+def test_the_answer_about_a_misdeal_is_kept(misdealt: bool, why: str) -> None:
+    house = House(MANUAL).open()
+    house.deal((1,))
+    house.ask(act.WantStubCount)
+    house.ask(act.RemoveStub)
+    house.ask(act.CountStub, 46)
+    house.ask(act.AnswerMisdeal, misdealt)
+    assert [event.data["misdealt"] for event in house.find("misdeal.answered")] == [misdealt]
+    assert house.find("round.voided")[-1].data["reason"] == why
+
+
+# --- who, what and when ---------------------------------------------------------------------------------------------
+
+
+def test_nobody_is_not_somebody() -> None:
+    house = House(ONE).open()
+    made = house.do(act.CloseBets((1,), who="", role=Role.DEALER))
+    assert made[0].kind == "action.refused"
+
+
+@clause("5.D")
+def test_a_deck_that_has_left_is_told_from_one_that_never_was() -> None:
+    house = House(ONE).open()
+    house.ask(act.UnloadDeck, "red-1")
+    while house.deck("red-1") is not DeckState.STACKED:
+        assert house.chore()
+    house.ask(act.RemoveDeck, "red-1")
+    assert house.refused(act.InsertDeck, "red-1").data["reason"] == "deck red-1 has left the table for good"
+    unknown = house.refused(act.InsertDeck, "red-9")
+    assert (unknown.data["reason"], unknown.clause) == ("deck red-9 is not here", ())
+
+
+@clause("10")
+def test_bets_are_closed_once() -> None:
+    house = dealing()
+    refused = house.refused(act.CloseBets, (1,))
+    assert (refused.data["reason"], refused.clause) == ("the table is dealing", ("10",))
+
+
+def test_stacks_after_a_good_count_belong_to_no_round_that_it_doubts() -> None:
+    house = House(ONE).open()
+    house.deal((1,))
+    (taken, *_) = house.find("stack.taken")
+    (accepted, *_) = house.find("count.accepted")
+    assert impact([accepted, taken], "red-1") == []
