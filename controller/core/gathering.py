@@ -43,9 +43,15 @@ def next_place(state: State, name: str) -> str:
 
 
 def emptied_by_device(state: State, place: str) -> str:
-    """The device that can bring out the cards at this place by itself; empty where a person has to."""
+    """The device that can bring out the cards at this place by itself; empty where a person has to.
+
+    While its link is away for a moment, nobody knows what it has done of its last command: hands wait until it is back
+    or given up.
+    """
     device = ledger.DEVICE_OF.get(place, "")
     found = state.devices.get(device)
+    if found is not None and found.state is DeviceState.LOST and found.doing is not None:
+        return device
     if found is None or found.state in UNABLE or found.hindered:
         return ""
     at_exit = place == ledger.IN_DEVICE[device][-1]

@@ -626,3 +626,16 @@ def test_a_lost_device_that_is_taken_out_gives_its_command_up() -> None:
     house.ask(act.TakeOutOfService, "shuffler", "marked")
     assert [event.data["id"] for event in house.find("cycle.lost")] == [given.id]
     assert pending(house.state) == []
+
+
+@clause("10.B(5)", "13.G")
+def test_nobody_takes_the_stub_by_hand_while_the_shoe_may_be_bringing_it() -> None:
+    """The link is away for a moment in the middle of it: who knows whether the cards are out already?"""
+    house = House().open()
+    house.faults["shoe", "Eject"] = "stall"
+    house.deal()
+    house.lose("shoe")
+    assert house.refused(act.RemoveStub).clause == ("10.B(5)",)
+    house.tick(house.setup.limits.grace_ms / 1000)
+    assert not house.find("stub.removed")
+    assert house.find("cycle.lost")
