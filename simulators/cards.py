@@ -4,7 +4,7 @@ The simulated shuffler, shoe and people all move these same cards, so no fault t
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -103,6 +103,7 @@ class Cards:
         (back, kind); one with the back of a deck is numbered on from the cards of that deck.
         """
         self._piles: dict[Spot, list[Card]] = {}
+        self._asleep: dict[Spot, Callable[[], None]] = {}
         used: Counter[str] = Counter()
         for number, name in enumerate(decks):
             if name in used:
@@ -116,7 +117,30 @@ class Cards:
             used[name] += 1
         self._all = frozenset(card for pile in self._piles.values() for card in pile)
 
+    # A device whose cycle nothing can disturb moves its cards at the cycle's end, all at once. Whoever looks at them
+    # before must see them as if they had moved one by one: so every look wakes the device that works there.
+
+    def sleep(self, spots: Iterable[Spot], wake: Callable[[], None]) -> None:
+        """The cards at these spots are moved later; `wake` brings them to where they are by now."""
+        self._asleep.update(dict.fromkeys(spots, wake))
+
+    def awake(self, spots: Iterable[Spot]) -> None:
+        """The cards at these spots lie where they are."""
+        for spot in spots:
+            self._asleep.pop(spot, None)
+
+    def _look_at(self, spot: Spot) -> None:
+        wake = self._asleep.get(spot)
+        if wake:
+            wake()
+
+    def _look_everywhere(self) -> None:
+        for wake in set(self._asleep.values()):
+            wake()
+
     def _pile(self, spot: Spot) -> list[Card]:
+        if self._asleep:
+            self._look_at(spot)
         pile = self._piles.get(spot)
         if pile is None:
             pile = self._piles[spot] = []
@@ -166,6 +190,15 @@ class Cards:
             raise NotThere(f"{card} is not at {source}") from None
         return self._move(source, index, index + 1, target, at)
 
+    def deal(self, n: int, source: Spot, target: Spot) -> list[Card]:
+        """Move the top n cards one by one, each on top of the one before; return them in the order of their moving."""
+        self._require(n, source)
+        pile, joined = self._pile(source), self._pile(target)
+        moved = pile[:n]
+        del pile[:n]
+        joined[:0] = moved[::-1]
+        return moved
+
     def reorder(self, spot: Spot, order: list[Card]) -> None:
         """Lay the cards of a spot in a new order: a shuffle in place."""
         pile = self._pile(spot)
@@ -177,6 +210,7 @@ class Cards:
         """Turn one card over where it lies."""
         if card not in self._all:
             raise NotThere(f"{card} is not a card of this table")
+        self._look_everywhere()
         object.__setattr__(card, "face_up", not card.face_up)
 
     @property
@@ -186,25 +220,32 @@ class Cards:
 
     def count(self, spot: Spot) -> int:
         """How many cards lie at a spot."""
+        if self._asleep:
+            self._look_at(spot)
         return len(self._piles.get(spot, ()))
 
     def pile(self, spot: Spot) -> list[Card]:
         """The cards at a spot from the top, in a list of the caller's own."""
+        if self._asleep:
+            self._look_at(spot)
         return list(self._piles.get(spot, ()))
 
     def kinds(self, spot: Spot) -> list[int]:
         """How many of each kind lie at a spot, indexed by Kind."""
         counts = [0] * len(Kind)
-        for card in self._piles.get(spot, ()):
+        for card in self.pile(spot):
             counts[card.kind] += 1
         return counts
 
     def spots(self, place: Place) -> list[Spot]:
         """The spots of a place that have cards, by number: the hands still out, the shelves in use."""
-        return sorted(spot for spot, pile in self._piles.items() if pile and spot.place is place)
+        for spot in [spot for spot in self._asleep if spot[0] is place]:
+            self._look_at(spot)
+        return sorted([spot for spot, pile in self._piles.items() if pile and spot[0] is place])
 
     def where(self, card: Card) -> Spot:
         """Search all piles for a card. Slow."""
+        self._look_everywhere()
         for spot, pile in self._piles.items():
             if card in pile:
                 return spot
@@ -212,6 +253,7 @@ class Cards:
 
     def snapshot(self) -> dict[str, list[tuple[str, int, str, bool]]]:
         """Every pile that is not empty, as plain data: {"SHOE 0": [(deck, index, kind, face_up), ...]}."""
+        self._look_everywhere()
         return {
             str(spot): [(card.deck, card.index, card.kind.name, card.face_up) for card in pile]
             for spot, pile in sorted(self._piles.items())
@@ -220,6 +262,7 @@ class Cards:
 
     def check(self) -> None:
         """Raise AssertionError unless each card of the table lies in exactly one place, and no other does."""
+        self._look_everywhere()
         # Not an assert statement, which python -O leaves out. The length finds a card that lies twice.
         lying = [card for pile in self._piles.values() for card in pile]
         if len(lying) != self.total or set(lying) != self._all:

@@ -48,7 +48,9 @@ class SimulatedDevice:
         self._on_until: dict[FaultName, float] = {}  # faults of power and wire that are on, and until when
         self._cycles = 0
         self.now = now
+        self.stirred = True  # touched from outside since this was last set back: the deadline may be another
         mechanics.cycle_started = self._cycle_started
+        mechanics.woken = self._stir
         self._power_on(PowerCause.POWER, now)
 
     # --- the pipe ---------------------------------------------------------------------------------------------------
@@ -56,7 +58,7 @@ class SimulatedDevice:
     @property
     def plugged(self) -> bool:
         """Whether the cable is in."""
-        return FaultName.UNPLUG not in self._on_until
+        return not self._on_until or FaultName.UNPLUG not in self._on_until
 
     def attached(self, now: float) -> None:
         """Somebody has opened the other end: a serial device does not notice."""
@@ -77,8 +79,10 @@ class SimulatedDevice:
     def tick(self, now: float) -> None:
         """Let time pass."""
         self.now = now
-        for planned in self.plan.due(now):
-            self._plan_fault(planned)
+        if self.plan.next_at_s <= now:
+            self.mechanics.wake(before=now)  # a fault comes before the card that moves at the same moment
+            for planned in self.plan.due(now):
+                self._plan_fault(planned)
         for fault in [fault for fault, until in self._on_until.items() if until <= now]:
             self.mend(fault, now)
         if self.firmware:
@@ -105,6 +109,7 @@ class SimulatedDevice:
     def inject(self, fault: FaultName, now: float, *, after_cards: int = 0, for_s: float | None = None) -> None:
         """Let a fault happen: to the next card that moves, or at once, for a time or until mended."""
         self.now = now
+        self.stirred = True
         if fault in OF_THE_MECHANICS:
             self.mechanics.arm(fault, after_cards)
             return
@@ -122,6 +127,7 @@ class SimulatedDevice:
     def mend(self, fault: FaultName, now: float) -> None:
         """Take a fault back: put the cable in, switch on, free the jam by hand. A dead device stays dead."""
         self.now = now
+        self.stirred = True
         if fault is FaultName.JAM:
             self.mechanics.disarm(fault)
             self.mechanics.free_jam(ON_THE_TABLE)
@@ -190,8 +196,12 @@ class SimulatedDevice:
         if self.firmware:
             self.firmware.report(Button, button=button)
 
+    def _stir(self) -> None:
+        self.stirred = True
+
     def _touch(self, now: float) -> None:
         self.now = now
+        self.stirred = True
         if self.firmware:
             self.firmware.now = now
 
@@ -231,11 +241,14 @@ class SimulatedTable:
         timing: LinkTiming | None = None,
         build: Callable[..., Firmware] = Firmware,
         now: float = 0.0,
+        clock: Callable[[], float] | None = None,
     ) -> None:
+        """`clock` tells virtual time, where it is virtual: then cycles that nothing disturbs are made in one go."""
         self.decks = decks
         self.cards = Cards(decks, spares=[(deck, Kind.RABBIT) for deck in decks])
         shuffler = ShufflerMechanics(self.cards, shuffler_capabilities, random.Random(f"{seed}/shuffler"), way)
         shoe = ShoeMechanics(self.cards, shoe_capabilities, random.Random(f"{seed}/shoe"))
+        shuffler.clock = shoe.clock = clock
         shuffler.fed_shoe = self._fed_shoe
         self.on_fed: Callable[[], None] = lambda: None  # for whoever must look at the shoe then
         self.shuffler = SimulatedDevice(

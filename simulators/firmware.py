@@ -247,6 +247,7 @@ class Firmware:
 
     def _answer(self, question: AnyQuestion) -> Message:
         mechanics = self.mechanics
+        mechanics.wake()
         if isinstance(question, Identify):
             return Identity(ref=question.ref, **self.plate.told())
         if isinstance(question, AskStatus):

@@ -17,7 +17,7 @@ from controller.core.setup import Setup, devices_of
 from controller.core.state import Event, State
 from controller.journal import Journal, timestamp
 from controller.live import LiveTable, report_of
-from firmware_bridge.link import LossReason, Lost
+from firmware_bridge.link import LinkTiming, LossReason, Lost
 from firmware_bridge.messages import AnyCommand, Capability
 from firmware_bridge.session import EventMark, HostSession
 from simulators.cards import Cards
@@ -63,34 +63,46 @@ class Wired:
         rng: random.Random,
         mark: EventMark,
         now: float,
+        timing: LinkTiming | None = None,
     ) -> None:
         self.name = name
         self.device = device
-        self.session = HostSession(host_boot=rng.randrange(1, 2**32), stored=mark, software="house")
+        boot = rng.randrange(1, 2**32)
+        self.session = HostSession(host_boot=boot, stored=mark, timing=timing, software="house")
         self.line = VirtualLine(self.session, device, to_device=quality, to_host=quality, rng=rng, now=now)
         self.retry_at = now
         self.plugged = False
+        self.stirred = True  # something may be to send here, or the next moment another one
+        self.next_at = now  # the next moment at which something happens here; true unless stirred
 
-    @property
-    def next_at(self) -> float:
-        """The next moment at which something happens here."""
-        return min(self.line.next_at, self.retry_at) if self.plugged else self.line.device.deadline
+    def step(self, now: float) -> None:
+        """Let happen what happens here now."""
+        self.stirred = True
+        if self.plugged:
+            self.line.go_to(now)
+        elif self.device.deadline <= now:
+            self.device.tick(now)
 
     def look(self, now: float) -> Lost | None:
         """See whether the cable was moved, and greet where it is time to; tells of a pulled cable."""
-        self.line.now = max(self.line.now, now)
-        lost = None
-        if self.plugged and not self.device.plugged:
-            self.session.disconnect()
-            self.line.cut()
-            lost = Lost(LossReason.UNPLUGGED)
-        if self.device.plugged and not self.plugged:
-            self.retry_at = now
-        self.plugged = self.device.plugged
-        if self.plugged and now >= self.retry_at:
+        device, line, lost = self.device, self.line, None
+        self.stirred = device.stirred = False
+        if line.now < now:
+            line.now = now
+        plugged = device.plugged
+        if plugged is not self.plugged:
+            if plugged:
+                self.retry_at = now
+            else:
+                self.session.disconnect()
+                line.cut()
+                lost = Lost(LossReason.UNPLUGGED)
+            self.plugged = plugged
+        if plugged and now >= self.retry_at:
             self.retry_at = math.inf
             self.session.connect(now)
-        self.line.flush()
+        line.flush()
+        self.next_at = min(line.next_at, self.retry_at) if plugged else device.deadline
         return lost
 
 
@@ -112,7 +124,10 @@ class House:
         way: Shuffle | None = None,
         shuffler_plan: FaultPlan | None = None,
         shoe_plan: FaultPlan | None = None,
+        timing: LinkTiming | None = None,
+        card_by_card: bool = False,
     ) -> None:
+        """`timing` is that of the links; `card_by_card` moves every card at its own time, also where nobody looks."""
         self.setup = setup or Setup()
         self.now = 0.0
         self.events: list[Event] = []
@@ -125,11 +140,14 @@ class House:
             way=way,
             shuffler_plan=shuffler_plan,
             shoe_plan=shoe_plan,
+            timing=timing,
+            clock=None if card_by_card else lambda: self.now,
         )
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0
         self._file = journal_file
         self._quality = quality
+        self._timing = timing
         self._rng = random.Random(f"{seed}/wires")
         self.journal = Journal(journal_file, create=not journal_file.exists())
         self._start_host()
@@ -158,6 +176,7 @@ class House:
             return []
 
     def _take(self, report: Report) -> list[Event]:
+        self._table_at = -math.inf
         made = self.live.take(report, self.now, timestamp(BEGINNING + timedelta(seconds=self.now)))
         self.events += made
         return made
@@ -167,14 +186,16 @@ class House:
     def _start_host(self) -> None:
         """Start from the journal, as the daemon does: with no memory of its own."""
         self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw)
+        self._table_at = -math.inf  # when the table wants a tick; asked for anew after every report
         devices = {"shuffler": self.sim.shuffler, "shoe": self.sim.shoe}
         self.wired = {}
         for name in devices_of(self.setup):
-            wired = Wired(name, devices[name], self._quality, self._rng, self.live.mark(name), self.now)
+            wired = Wired(name, devices[name], self._quality, self._rng, self.live.mark(name), self.now, self._timing)
             for command in self.live.unanswered(name):
                 wired.session.send(command, self.now)
             wired.line.on_happening = self._happened(wired)
             self.wired[name] = wired
+        self._lines = tuple(self.wired.values())
 
     def restart_host(self) -> None:
         """The host's power goes off and on: what was on the wires is lost, what was not stored never was."""
@@ -193,19 +214,30 @@ class House:
     @property
     def next_at(self) -> float:
         """The next moment at which something happens."""
-        if not self.state.configured:
+        if not self.live.table.state.configured:
             return math.inf
-        return max(self.now, min([self.live.deadline, *(wired.next_at for wired in self.wired.values())]))
+        if self._table_at < 0:
+            self._table_at = self.live.deadline
+        at = self._table_at
+        for wired in self._lines:
+            if wired.stirred or wired.device.stirred:
+                self.look()
+                return self.next_at
+            if wired.next_at < at:
+                at = wired.next_at
+        return at if at > self.now else self.now
 
     def step(self, at: float | None = None) -> None:
         """Go to the next moment, which the caller may have asked for already, and let happen what happens there."""
         try:
             self.now = self.next_at if at is None else at
-            for wired in self.wired.values():
-                if wired.line.next_at <= self.now:
-                    wired.line.step()
+            for wired in self._lines:
+                if wired.next_at <= self.now:
+                    wired.step(self.now)
             self._look()
-            if self.live.deadline <= self.now:
+            if self._table_at < 0:
+                self._table_at = self.live.deadline
+            if self._table_at <= self.now:
                 self._take(Tick())
                 self._look()
         except HostDied:
@@ -219,14 +251,13 @@ class House:
             self.restart_host()
 
     def _look(self) -> None:
-        if not self.state.configured:  # a table that is not set up has no lines
+        if not self.live.table.state.configured:  # a table that is not set up has no lines
             return
-        for wired in self.wired.values():
-            if wired.device.deadline <= self.now:
-                wired.device.tick(self.now)
-            lost = wired.look(self.now)
-            if lost:
-                self._take(DeviceLost(wired.name, str(lost)))
+        for wired in self._lines:
+            if wired.stirred or wired.device.stirred:
+                lost = wired.look(self.now)
+                if lost:
+                    self._take(DeviceLost(wired.name, str(lost)))
 
     def run(self, until: Callable[[], bool], limit_s: float) -> bool:
         """Step until the condition holds; False if it does not within this much virtual time."""
@@ -240,6 +271,33 @@ class House:
             self.step(at)
         return True
 
+    def rest(self, for_s: float) -> None:
+        """Let this much virtual time pass."""
+        end = self.now + for_s
+        at = self.next_at
+        while at <= end:
+            self.step(at)
+            at = self.next_at
+        self.now = end
+
+    def watch(self, limit_s: float) -> None:
+        """Let time pass until there is something new to see: the table says something, or a device stops or starts."""
+        end = self.now + limit_s
+        seen = self._sight()
+        at = self.next_at
+        while at <= end:
+            self.step(at)
+            if self._sight() != seen:
+                return
+            at = self.next_at
+        self.now = end
+
+    def _sight(self) -> list[object]:
+        sight: list[object] = [self.live.table.state.seq]
+        for wired in self._lines:
+            sight += (wired.device.mechanics.mode, wired.device.firmware)
+        return sight
+
     # --- between the table and its devices --------------------------------------------------------------------------
 
     def _send(self, device: str, command: AnyCommand) -> None:
@@ -247,11 +305,13 @@ class House:
             self.dies_at = 0
             raise HostDied
         wired = self.wired[device]
-        wired.line.now = max(wired.line.now, self.now)
+        wired.stirred = True
         wired.session.send(command, self.now)
 
     def _forget(self, device: str, mark: EventMark) -> None:
-        self.wired[device].session.stored(mark, self.now)
+        wired = self.wired[device]
+        wired.stirred = True
+        wired.session.stored(mark, self.now)
 
     def _withdraw(self, device: str, id: int) -> None:
         self.wired[device].session.withdraw(id)

@@ -2,6 +2,10 @@
 
 A cycle is a generator: it moves cards between its `yield`s, and yields how long the next step takes. So it can be
 stopped between any two cards, by a jam, a door or a loss of power, and the cards stay where they are.
+
+In virtual time a cycle that nothing can disturb sleeps until its end, and is made in one go then. Whoever looks at its
+cards or touches the device before wakes it: it then goes card by card to where it is by now, and on from there. Events,
+times, cards and random numbers are the same both ways.
 """
 
 from __future__ import annotations
@@ -60,6 +64,7 @@ class Mechanics(ABC):
 
     cycles: ClassVar[dict[type[Command], Cycle]]
     exit: ClassVar[Spot]
+    works_at: tuple[Spot, ...]  # where the cycles that can sleep move cards
     check_s: ClassVar[float] = 2.0  # a self test, or the check after a jam
 
     def __init__(self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random) -> None:
@@ -76,6 +81,9 @@ class Mechanics(ABC):
         self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
         self.report: Report = _to_nobody  # the firmware's, while there is power
         self.cycle_started: Callable[[], None] = lambda: None
+        self.clock: Callable[[], float] | None = None  # virtual time: given, cycles can sleep
+        self.woken: Callable[[], None] = lambda: None
+        self._asleep = False
         self._armed: dict[FaultName, int] = {}  # fault → cards that still move as they should
         self._steps: Steps | None = None
         self._next_step = math.inf
@@ -118,6 +126,13 @@ class Mechanics(ABC):
         else:
             self._steps = self._cycle(command)
         self.cycle_started()
+        if self.clock and not self._armed and self._steps is not None:
+            end = self._undisturbed_end(command, now)
+            if end is not None:
+                self._next_step = end
+                self._asleep = True
+                self.cards.sleep(self.works_at, self.wake)
+                return
         self._advance(now)
 
     @property
@@ -127,11 +142,33 @@ class Mechanics(ABC):
 
     def tick(self, now: float) -> None:
         """Move what should have moved by now."""
+        if self._asleep and self._next_step <= now:
+            self._get_up()
+            assert self.doing is not None
+            outcome, cards = self._whole_cycle(self.doing)
+            self._end(outcome, cards, self._next_step)
+            return
         while self._next_step <= now:
             self._step(self._next_step)
 
+    def wake(self, *, before: float = math.inf) -> None:
+        """Somebody looks or touches: bring the cards to where they are by now, or were just before a time."""
+        if self._asleep:
+            assert self.clock is not None
+            now = self.clock()
+            self._get_up()
+            self.woken()
+            self._advance(self._started)
+            while self._next_step <= now and self._next_step < before:
+                self._step(self._next_step)
+
+    def _get_up(self) -> None:
+        self._asleep = False
+        self.cards.awake(self.works_at)
+
     def power_lost(self) -> None:
         """Everything stops where it is. A jam stays a jam: the sensor finds it again."""
+        self.wake()
         self._stop()
         self.mode = Mode.JAMMED if self.way_blocked else Mode.READY
         self.doing = None
@@ -179,6 +216,7 @@ class Mechanics(ABC):
         if self.locked and is_open:
             return False
         if is_open != self.door_open:
+            self.wake()
             self.door_open = is_open
             if is_open and self._steps is not None:
                 self._end(Outcome.STOPPED, -1, self._started)
@@ -187,6 +225,7 @@ class Mechanics(ABC):
 
     def arm(self, fault: FaultName, after_cards: int = 0) -> None:
         """Let this go wrong when the next card moves, or that many cards later."""
+        self.wake()
         self._armed[fault] = after_cards
 
     @property
@@ -215,6 +254,14 @@ class Mechanics(ABC):
     @abstractmethod
     def _cycle(self, command: AnyCommand) -> Steps:
         """The steps of a command's cycle, for the commands that move cards."""
+
+    @abstractmethod
+    def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
+        """When the cycle of a command ends if nobody interferes; None if it must be made step by step."""
+
+    @abstractmethod
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+        """The cycle in one go: what its steps come to where nobody interferes."""
 
     @abstractmethod
     def _stuck(self) -> Spot:

@@ -27,6 +27,7 @@ from simulators.house import House
 
 WHO = {Role.DEALER: "dealer 1", Role.FLOOR: "floor 1", Role.TECHNICIAN: "technician 1", Role.AUDITOR: "auditor 1"}
 CHORE_S = 1.0  # how long a person needs for one thing
+LOOK_AGAIN_S = 10.0  # how long a person who has nothing to do looks away, if nothing happens
 RACK, FLOOR = Spot(Place.RACK), Spot(Place.FLOOR)
 DEALERS_SEAT = 7
 SOURCE = {Method.MANUAL_SHOE: Spot(Place.TABLE, 90), Method.HAND: Spot(Place.TABLE, 91)}
@@ -64,7 +65,7 @@ class People:
 
     def pause(self) -> None:
         """A person needs a moment for everything, and the devices go on meanwhile."""
-        self.house.run(lambda: False, CHORE_S)
+        self.house.rest(CHORE_S)
 
     # --- whole courses ----------------------------------------------------------------------------------------------
 
@@ -93,10 +94,9 @@ class People:
             if self.house.now > end:
                 return False
             if not self.chore():
-                self.house.run(lambda: True, 0)
                 if self.house.next_at > end:
                     return False
-                self.house.step()
+                self.house.watch(LOOK_AGAIN_S)
         return True
 
     def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
@@ -150,8 +150,10 @@ class People:
         """Take what lies at the exit, and lay it where it belongs."""
         house = self.house
         device = house.wired[name].device
+        if device.mechanics.mode is Mode.WORKING:  # a stack is taken when it is whole
+            return False
         pile = house.cards.pile(device.mechanics.exit)
-        if not pile or device.mechanics.mode is Mode.WORKING:  # a stack is taken when it is whole
+        if not pile:
             return False
         self.pause()  # and when the table knows of it
         given, round_ = house.state.devices[name].at_exit, house.state.round

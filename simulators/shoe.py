@@ -43,6 +43,7 @@ class ShoeMechanics(Mechanics):
     card_s: ClassVar[float] = 0.15
     present_s: ClassVar[float] = 0.3
     eject_s: ClassVar[float] = 2.0
+    works_at = (SHOE, HELD, exit)
 
     def load(self, source: Spot) -> None:
         """A person puts a deck into the shoe."""
@@ -115,9 +116,27 @@ class ShoeMechanics(Mechanics):
             missing = self._goes_wrong(FaultName.MISSING_CARD)
             self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), Place[target.place.name])
         yield self.present_s
-        counted = self._counted(cards.count(target))
+        return self._dispensed(command, target)
+
+    def _dispensed(self, command: Dispense, target: Spot) -> tuple[Outcome, int]:
+        counted = self._counted(self.cards.count(target))
         self._presented(command, target, counted, dealt=True)
         return (Outcome.COMPLETE if counted == command.cards else Outcome.INCOMPLETE), counted
+
+    def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
+        if not isinstance(command, Dispense):
+            return None
+        if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # told as soon as it is seen
+            return None
+        for _ in range(command.cards):
+            now += self.card_s
+        return now + self.present_s
+
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+        assert isinstance(command, Dispense)
+        target = HELD if command.hold else self.exit
+        self.cards_moved += len(self.cards.deal(command.cards, SHOE, target))
+        return self._dispensed(command, target)
 
     def _release(self, command: AnyCommand) -> Steps:
         yield self.present_s

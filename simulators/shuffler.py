@@ -54,6 +54,7 @@ class ShufflerMechanics(Mechanics):
     ) -> None:
         super().__init__(cards, capabilities, rng)
         self.way: Shuffling = way or Shelf(shelves=10, passes=3)
+        self.works_at = (INFEED, *(Spot(Where.SHELVES, shelf) for shelf in range(self.way.shelves)), OUTPUT)
         self.fed_shoe: Callable[[], None] = lambda: None  # tells the shoe's sensor, with FEEDS_SHOE
 
     def load(self, source: Spot) -> None:
@@ -126,6 +127,10 @@ class ShufflerMechanics(Mechanics):
             yield self.gather_s
             for shelf in range(self.way.shelves):
                 cards.move_all(Spot(Where.SHELVES, shelf), INFEED if more else OUTPUT, BOTTOM)
+        return self._shuffled(command)
+
+    def _shuffled(self, command: Shuffle) -> tuple[Outcome, int]:
+        cards = self.cards
         seen = cards.pile(OUTPUT)
         if self.can(Capability.RECOGNISES):
             self._seen(seen, Place.OUTPUT)
@@ -134,6 +139,25 @@ class ShufflerMechanics(Mechanics):
             kinds = cards.kinds(OUTPUT) if self.can(Capability.RECOGNISES) else []
             self.report(CardsCounted, command=command.id, place=Place.OUTPUT, cards=counted, kinds=kinds)
         return (Outcome.INCOMPLETE if cards.count(INFEED) else Outcome.COMPLETE), counted
+
+    def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
+        if not isinstance(command, Shuffle):
+            return None
+        number = self.cards.count(INFEED)
+        for _ in range(self.way.passes):
+            for _ in range(number):  # added up one by one, as the steps do: the sum is the same to the last bit
+                now += self.card_s
+            now += self.gather_s
+        return now
+
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+        assert isinstance(command, Shuffle)
+        cards = self.cards
+        pile = cards.pile(INFEED)
+        cards.reorder(INFEED, self.way(pile, self.rng))
+        cards.move_all(INFEED, OUTPUT)
+        self.cards_moved += len(pile) * self.way.passes
+        return self._shuffled(command)
 
     def _deliver(self, command: Deliver) -> Steps:
         yield self.deliver_s

@@ -10,7 +10,7 @@ import heapq
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from simulators.device import flip_bits
@@ -44,11 +44,11 @@ class WireQuality:
     reorder: float = 0.0
     delay: float = 0.0
     delay_s: float = 0.05  # how late a delayed or reordered piece is at most
+    direct: bool = field(init=False)  # brings what was sent as it was sent, in one piece
 
-    @property
-    def clean(self) -> bool:
-        """Whether the wire brings what was sent, as it was sent."""
-        return not (self.bytewise or self.lose or self.flip or self.repeat or self.reorder or self.delay)
+    def __post_init__(self) -> None:
+        spoilt = self.bytewise or self.lose or self.flip or self.repeat or self.reorder or self.delay
+        object.__setattr__(self, "direct", not spoilt and not self.baud)  # a slow wire brings the first bytes early
 
 
 class Wire:
@@ -63,8 +63,8 @@ class Wire:
     def carry(self, data: bytes, now: float) -> list[tuple[float, bytes]]:
         """When which bytes arrive."""
         quality = self.quality
-        if quality.clean and not quality.baud:  # a slow wire brings the first bytes long before the last
-            return [(self._leave(len(data), now) + quality.latency_s, data)]
+        if quality.direct:
+            return [(now + quality.latency_s, data)]
         arrivals = []
         for piece in self._pieces(data):
             left = self._leave(len(piece), now) + quality.latency_s
@@ -101,7 +101,7 @@ class Wire:
 
 
 class VirtualLine:
-    """A host and a device on a virtual cable. What the host's end returns is collected in `happenings`."""
+    """A host and a device on a virtual cable. What the host's end returns goes to `on_happening`, or is collected."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class VirtualLine:
         self.device = device
         self.now = now
         self.happenings: list[Any] = []
-        self.on_happening: Callable[[Any, float], None] = lambda happening, now: None
+        self.on_happening: Callable[[Any, float], None] = lambda happening, now: self.happenings.append(happening)
         self.wires = (Wire(to_device, rng), Wire(to_host, rng))
         self._flying: list[tuple[float, int, bool, bytes]] = []  # arrival, order of sending, whether to the host
         self._order = 0
@@ -129,12 +129,17 @@ class VirtualLine:
 
     def flush(self) -> None:
         """Put on the wire what the two ends have to send."""
-        for end, wire, to_host in ((self.host, self.wires[0], False), (self.device, self.wires[1], True)):
-            data = end.take_output()
-            if data:
-                for at, piece in wire.carry(data, self.now):
-                    self._order += 1
-                    heapq.heappush(self._flying, (at, self._order, to_host, piece))
+        data = self.host.take_output()
+        if data:
+            self._put(self.wires[0], data, to_host=False)
+        data = self.device.take_output()
+        if data:
+            self._put(self.wires[1], data, to_host=True)
+
+    def _put(self, wire: Wire, data: bytes, *, to_host: bool) -> None:
+        for at, piece in wire.carry(data, self.now):
+            self._order += 1
+            heapq.heappush(self._flying, (at, self._order, to_host, piece))
 
     @property
     def next_at(self) -> float:
@@ -144,20 +149,24 @@ class VirtualLine:
 
     def step(self) -> None:
         """Go to the next moment and let happen what happens there."""
-        self._go_to(self.next_at)
+        self.go_to(self.next_at)
 
-    def _go_to(self, at: float) -> None:
+    def go_to(self, at: float) -> None:
+        """Let happen what happens at this moment, which is the next one: first what arrives, else what is due."""
         self.now = at
-        while self._flying and self._flying[0][0] <= self.now:
-            _, _, to_host, piece = heapq.heappop(self._flying)
-            if to_host:
-                self._took(self.host.receive(piece, self.now))
-            else:
-                self.device.receive(piece, self.now)
-        if self.host.deadline <= self.now:
-            self._took(self.host.tick(self.now))
-        if self.device.deadline <= self.now:
-            self.device.tick(self.now)
+        flying = self._flying
+        if flying and flying[0][0] <= at:
+            while flying and flying[0][0] <= at:
+                _, _, to_host, piece = heapq.heappop(flying)
+                if to_host:
+                    self._took(self.host.receive(piece, at))
+                else:
+                    self.device.receive(piece, at)
+        else:
+            if self.host.deadline <= at:
+                self._took(self.host.tick(at))
+            if self.device.deadline <= at:
+                self.device.tick(at)
         self.flush()
 
     def run(self, until: Callable[[], bool], *, limit_s: float) -> bool:
@@ -169,7 +178,7 @@ class VirtualLine:
             if at > end:
                 self.now = end
                 return False
-            self._go_to(at)
+            self.go_to(at)
         return True
 
     def rest(self, for_s: float) -> None:
@@ -178,5 +187,4 @@ class VirtualLine:
 
     def _took(self, happenings: list[Any] | None) -> None:
         for happening in happenings or ():
-            self.happenings.append(happening)
             self.on_happening(happening, self.now)
