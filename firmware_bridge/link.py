@@ -274,10 +274,19 @@ class Link:
         if self.state is _OPENING:
             return min(self._resend_at, self._give_up_at)
         timing = self.timing
-        due = self._ack_due
+        due = self._last_sent + timing.heartbeat_s
+        dead = self._last_heard + timing.dead_after_s
+        if dead < due:
+            due = dead
+        if self._ack_due < due:
+            due = self._ack_due
         if self._sent:
-            due = min(due, self._resend_at, self._sent[0].first_sent + timing.stall_after_s)
-        return min(due, self._last_sent + timing.heartbeat_s, self._last_heard + timing.dead_after_s)
+            if self._resend_at < due:
+                due = self._resend_at
+            stalled = self._sent[0].first_sent + timing.stall_after_s
+            if stalled < due:
+                due = stalled
+        return due
 
     def tick(self, now: float) -> list[Arrival]:
         """Do what time asks for: resend, acknowledge, heartbeat, or declare the link dead."""

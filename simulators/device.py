@@ -74,7 +74,7 @@ class SimulatedDevice:
         own = self.firmware.deadline if self.firmware else math.inf
         if self._on_until:
             own = min(own, *self._on_until.values())
-        return min(own, self.plan.next_at_s)
+        return min(own, self.plan.next_at_s) if self.plan.scripted else own
 
     def tick(self, now: float) -> None:
         """Let time pass."""
@@ -92,12 +92,14 @@ class SimulatedDevice:
         """Bytes from the host."""
         self.now = now
         if self.firmware and self.plugged:
-            self.firmware.receive(self._through_noise(data), now)
+            self.firmware.receive(self._through_noise(data) if self._on_until else data, now)
 
     def take_output(self) -> bytes:
         """Bytes to the host."""
         data = self.firmware.link.take_output() if self.firmware else b""
-        if not data or FaultName.SILENCE in self._on_until or not self.plugged:
+        if not data or not self._on_until:
+            return data
+        if FaultName.SILENCE in self._on_until or not self.plugged:
             return b""
         return self._through_noise(data)
 

@@ -68,10 +68,13 @@ class FaultPlan:
         self._rng = random.Random(seed)
 
     @property
+    def scripted(self) -> bool:
+        """Whether something is still to come by script."""
+        return bool(self._script)
+
+    @property
     def next_at_s(self) -> float:
         """The time of the next fault that is planned for a time."""
-        if not self._script:  # asked at every step of virtual time
-            return math.inf
         return min((p.at_s for p in self._script if p.at_s is not None), default=math.inf)
 
     def due(self, now: float) -> list[Planned]:
@@ -83,7 +86,8 @@ class FaultPlan:
     def with_cycle(self, number: int) -> list[Planned]:
         """The faults that come with this cycle, by script and by chance."""
         due = [p for p in self._script if p.at_cycle == number]
-        self._script = [p for p in self._script if p not in due]
+        if due:
+            self._script = [p for p in self._script if p not in due]
         for fault, chance in self._rates.items():
             if self._rng.random() < chance:
                 due.append(

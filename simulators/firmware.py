@@ -50,6 +50,7 @@ from simulators.mechanics import Mechanics
 
 ANSWERS_KEPT = 32
 EVENTS_KEPT = 64
+_QUESTION_TYPES, _LOCK_TYPES = frozenset(get_args(AnyQuestion)), frozenset((Lock, Unlock))
 EVENTS_FOR_A_CYCLE = 8  # room kept free, so that a cycle that was begun can be reported
 
 
@@ -119,7 +120,8 @@ class Firmware:
     @property
     def deadline(self) -> float:
         """When `tick` must be called."""
-        return min(self.link.deadline, self.mechanics.deadline)
+        link, mechanics = self.link.deadline, self.mechanics.deadline
+        return link if link < mechanics else mechanics
 
     def tick(self, now: float) -> None:
         """Let time pass."""
@@ -160,16 +162,17 @@ class Firmware:
             if self._greeted:
                 self._unreadable(bad)
             return
-        if isinstance(message, Hello):
-            self._greet(message)
+        kind = type(message)
+        if kind is Hello:
+            self._greet(message)  # type: ignore[arg-type]
         elif not self._greeted:
             return
-        elif isinstance(message, EventsStored):
-            self._forget_events(message.number)
-        elif isinstance(message, AnyQuestion):
-            self._send(self._answer(message).encode())
+        elif kind is EventsStored:
+            self._forget_events(message.number)  # type: ignore[union-attr]
+        elif kind in _QUESTION_TYPES:
+            self._send(self._answer(message).encode())  # type: ignore[arg-type]
         else:
-            self._command(message, data)
+            self._command(message, data)  # type: ignore[arg-type]
 
     def _unreadable(self, bad: BadMessage) -> None:
         if not bad.has_id:  # nothing that an answer could name
@@ -227,7 +230,7 @@ class Firmware:
         self._send(answer)
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
-        if isinstance(command, Lock | Unlock):
+        if type(command) in _LOCK_TYPES:
             return None if self.mechanics.can(Capability.LOCKS) else Reason.NOT_ABLE
         if isinstance(command, Indicate):
             return None if self.mechanics.can(Capability.INDICATES) else Reason.NOT_ABLE
@@ -238,7 +241,7 @@ class Firmware:
 
     def _act(self, command: AnyCommand) -> None:
         self.effects += 1
-        if isinstance(command, Lock | Unlock):
+        if type(command) in _LOCK_TYPES:
             self.mechanics.set_locked(isinstance(command, Lock))
         elif isinstance(command, Indicate):
             self.indication = command

@@ -27,6 +27,7 @@ from simulators.shuffling import Shuffle
 from simulators.wires import VirtualLine, WireQuality
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
+STORED_AFTER = 8  # events: so many may be stored before the device is told; a command tells it at once
 RETRY_S = 1.0  # how soon a host tries again to reach a device that does not answer
 
 
@@ -72,6 +73,7 @@ class Wired:
         self.line = VirtualLine(self.session, device, to_device=quality, to_host=quality, rng=rng, now=now)
         self.retry_at = now
         self.plugged = False
+        self.told = mark  # the events that the device knows to be stored
         self.stirred = True  # something may be to send here, or the next moment another one
         self.next_at = now  # the next moment at which something happens here; true unless stirred
 
@@ -79,7 +81,7 @@ class Wired:
         """Let happen what happens here now."""
         self.stirred = True
         if self.plugged:
-            self.line.go_to(now)
+            self.line.arrive(now)
         elif self.device.deadline <= now:
             self.device.tick(now)
 
@@ -145,6 +147,8 @@ class House:
         )
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0
+        self._news = False  # something that people may want to see to has happened since this was last set back
+        self._second, self._second_stamp = -1, ""
         self._file = journal_file
         self._quality = quality
         self._timing = timing
@@ -177,14 +181,26 @@ class House:
 
     def _take(self, report: Report) -> list[Event]:
         self._table_at = -math.inf
-        made = self.live.take(report, self.now, timestamp(BEGINNING + timedelta(seconds=self.now)))
-        self.events += made
+        made = self.live.take(report, self.now, self._stamp())
+        if made:
+            self.events += made
+            if len(made) > 1 or made[0].kind != "command.answered":
+                self._news = True
         return made
+
+    def _stamp(self) -> str:
+        """The time of day in the journal. The seconds are kept in words: many things happen within one."""
+        second, micros = divmod(round(self.now * 1_000_000), 1_000_000)
+        if second != self._second:
+            self._second = second
+            self._second_stamp = timestamp(BEGINNING + timedelta(seconds=second))[: -len("000000Z")]
+        return f"{self._second_stamp}{micros:06d}Z"
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
     def _start_host(self) -> None:
         """Start from the journal, as the daemon does: with no memory of its own."""
+        self._news = True
         self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw)
         self._table_at = -math.inf  # when the table wants a tick; asked for anew after every report
         devices = {"shuffler": self.sim.shuffler, "shoe": self.sim.shoe}
@@ -230,10 +246,14 @@ class House:
     def step(self, at: float | None = None) -> None:
         """Go to the next moment, which the caller may have asked for already, and let happen what happens there."""
         try:
-            self.now = self.next_at if at is None else at
+            self.now = now = self.next_at if at is None else at
             for wired in self._lines:
-                if wired.next_at <= self.now:
-                    wired.step(self.now)
+                if wired.next_at <= now:
+                    mechanics = wired.device.mechanics
+                    working = mechanics.doing
+                    wired.step(now)
+                    if working is not None and mechanics.doing is not working:
+                        self._news = True
             self._look()
             if self._table_at < 0:
                 self._table_at = self.live.deadline
@@ -281,22 +301,16 @@ class House:
         self.now = end
 
     def watch(self, limit_s: float) -> None:
-        """Let time pass until there is something new to see: the table says something, or a device stops or starts."""
+        """Let time pass until there is something new to see: the table decides something, or a device stops."""
         end = self.now + limit_s
-        seen = self._sight()
+        self._news = False
         at = self.next_at
         while at <= end:
             self.step(at)
-            if self._sight() != seen:
+            if self._news:
                 return
             at = self.next_at
         self.now = end
-
-    def _sight(self) -> list[object]:
-        sight: list[object] = [self.live.table.state.seq]
-        for wired in self._lines:
-            sight += (wired.device.mechanics.mode, wired.device.firmware)
-        return sight
 
     # --- between the table and its devices --------------------------------------------------------------------------
 
@@ -306,12 +320,16 @@ class House:
             raise HostDied
         wired = self.wired[device]
         wired.stirred = True
+        wired.told = self.live.mark(device)
+        wired.session.stored(wired.told, self.now)  # in the same bytes as the command
         wired.session.send(command, self.now)
 
     def _forget(self, device: str, mark: EventMark) -> None:
         wired = self.wired[device]
-        wired.stirred = True
-        wired.session.stored(mark, self.now)
+        if mark.boot != wired.told.boot or mark.number - wired.told.number >= STORED_AFTER:
+            wired.stirred = True
+            wired.told = mark
+            wired.session.stored(mark, self.now)
 
     def _withdraw(self, device: str, id: int) -> None:
         self.wired[device].session.withdraw(id)

@@ -152,7 +152,12 @@ class VirtualLine:
         self.go_to(self.next_at)
 
     def go_to(self, at: float) -> None:
-        """Let happen what happens at this moment, which is the next one: first what arrives, else what is due."""
+        """Let happen what happens at this moment, which is the next one, and put on the wire what it brings."""
+        self.arrive(at)
+        self.flush()
+
+    def arrive(self, at: float) -> None:
+        """Let happen what happens at this moment: first what arrives, else what is due."""
         self.now = at
         flying = self._flying
         if flying and flying[0][0] <= at:
@@ -167,7 +172,6 @@ class VirtualLine:
                 self._took(self.host.tick(at))
             if self.device.deadline <= at:
                 self.device.tick(at)
-        self.flush()
 
     def run(self, until: Callable[[], bool], *, limit_s: float) -> bool:
         """Step until the condition holds; False if it does not within this much virtual time."""
