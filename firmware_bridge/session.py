@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import msgspec
+
 from firmware_bridge.link import Link, LinkState, LinkTiming, LossReason, Lost, Opened
 from firmware_bridge.messages import (
     COMMAND_ANSWERS,
@@ -42,8 +44,7 @@ _OPEN = LinkState.OPEN
 ANSWER_WITHIN_S = 5.0  # a device that does not answer a message for this long is broken
 
 
-@dataclass(frozen=True, slots=True)
-class EventMark:
+class EventMark(msgspec.Struct, frozen=True, gc=False):
     """How far the events of a device have come: its boot, and the number of the last one."""
 
     boot: int = 0
@@ -225,12 +226,13 @@ class HostSession:
     def deadline(self) -> float:
         """The time at which `tick` must be called, if nothing happens before."""
         deadline = self.link.deadline
-        if self._commands or self._questions:
-            for waits in (self._commands, self._questions):
-                if waits:
-                    oldest = next(iter(waits.values()))
-                    deadline = min(deadline, oldest.sent_at + ANSWER_WITHIN_S)
-        return deadline if deadline < self._welcome_by else self._welcome_by
+        if not self.ready:
+            return min(deadline, self._welcome_by)
+        for waits in (self._commands, self._questions):
+            if waits:
+                oldest = next(iter(waits.values()))
+                deadline = min(deadline, oldest.sent_at + ANSWER_WITHIN_S)
+        return deadline
 
     def tick(self, now: float) -> list[Happening]:
         """Do what time asks for."""

@@ -116,6 +116,7 @@ class Cards:
             floor.append(Card(name, used[name], kind))
             used[name] += 1
         self._all = frozenset(card for pile in self._piles.values() for card in pile)
+        self._of = {name: frozenset(card for card in self._all if card.deck == name) for name in used}
 
     # A device whose cycle nothing can disturb moves its cards at the cycle's end, all at once. Whoever looks at them
     # before must see them as if they had moved one by one: so every look wakes the device that works there.
@@ -129,18 +130,13 @@ class Cards:
         for spot in spots:
             self._asleep.pop(spot, None)
 
-    def _look_at(self, spot: Spot) -> None:
-        wake = self._asleep.get(spot)
-        if wake:
-            wake()
-
     def _look_everywhere(self) -> None:
         for wake in set(self._asleep.values()):
             wake()
 
     def _pile(self, spot: Spot) -> list[Card]:
-        if self._asleep:
-            self._look_at(spot)
+        if spot in self._asleep:
+            self._asleep[spot]()
         pile = self._piles.get(spot)
         if pile is None:
             pile = self._piles[spot] = []
@@ -199,6 +195,19 @@ class Cards:
         joined[:0] = moved[::-1]
         return moved
 
+    def pick(self, deck: str, source: Spot, target: Spot) -> int:
+        """Move the cards of a deck out of a pile one by one from the top, each on top of the one before; how many."""
+        pile, joined = self._pile(source), self._pile(target)
+        if self._of[deck].isdisjoint(pile):
+            return 0
+        picked = [card for card in pile if card.deck == deck]
+        if len(picked) == len(pile):
+            pile.clear()
+        else:
+            pile[:] = [card for card in pile if card.deck != deck]
+        joined[:0] = picked[::-1]
+        return len(picked)
+
     def reorder(self, spot: Spot, order: list[Card]) -> None:
         """Lay the cards of a spot in a new order: a shuffle in place."""
         pile = self._pile(spot)
@@ -220,14 +229,14 @@ class Cards:
 
     def count(self, spot: Spot) -> int:
         """How many cards lie at a spot."""
-        if self._asleep:
-            self._look_at(spot)
+        if spot in self._asleep:
+            self._asleep[spot]()
         return len(self._piles.get(spot, ()))
 
     def pile(self, spot: Spot) -> list[Card]:
         """The cards at a spot from the top, in a list of the caller's own."""
-        if self._asleep:
-            self._look_at(spot)
+        if spot in self._asleep:
+            self._asleep[spot]()
         return list(self._piles.get(spot, ()))
 
     def kinds(self, spot: Spot) -> list[int]:
@@ -239,8 +248,8 @@ class Cards:
 
     def spots(self, place: Place) -> list[Spot]:
         """The spots of a place that have cards, by number: the hands still out, the shelves in use."""
-        for spot in [spot for spot in self._asleep if spot[0] is place]:
-            self._look_at(spot)
+        for wake in {wake for spot, wake in self._asleep.items() if spot[0] is place}:
+            wake()
         return sorted([spot for spot, pile in self._piles.items() if pile and spot[0] is place])
 
     def where(self, card: Card) -> Spot:

@@ -74,7 +74,7 @@ class SimulatedDevice:
         own = self.firmware.deadline if self.firmware else math.inf
         if self._on_until:
             own = min(own, *self._on_until.values())
-        return min(own, self.plan.next_at_s) if self.plan.scripted else own
+        return min(own, self.plan.next_at_s) if self.plan.script else own
 
     def tick(self, now: float) -> None:
         """Let time pass."""
@@ -96,7 +96,8 @@ class SimulatedDevice:
 
     def take_output(self) -> bytes:
         """Bytes to the host."""
-        data = self.firmware.link.take_output() if self.firmware else b""
+        firmware = self.firmware
+        data = firmware.link.take_output() if firmware else b""
         if not data or not self._on_until:
             return data
         if FaultName.SILENCE in self._on_until or not self.plugged:

@@ -63,31 +63,26 @@ class FaultPlan:
         rates: Mapping[FaultName, float] | None = None,  # chance in each cycle, 0 to 1
         seed: str = "",
     ) -> None:
-        self._script = list(script)
+        self.script = list(script)  # what is still to come
         self._rates = dict(rates or {})
         self._rng = random.Random(seed)
 
     @property
-    def scripted(self) -> bool:
-        """Whether something is still to come by script."""
-        return bool(self._script)
-
-    @property
     def next_at_s(self) -> float:
         """The time of the next fault that is planned for a time."""
-        return min((p.at_s for p in self._script if p.at_s is not None), default=math.inf)
+        return min((p.at_s for p in self.script if p.at_s is not None), default=math.inf)
 
     def due(self, now: float) -> list[Planned]:
         """The faults whose time has come, each once."""
-        due = [p for p in self._script if p.at_s is not None and p.at_s <= now]
-        self._script = [p for p in self._script if p not in due]
+        due = [p for p in self.script if p.at_s is not None and p.at_s <= now]
+        self.script = [p for p in self.script if p not in due]
         return due
 
     def with_cycle(self, number: int) -> list[Planned]:
         """The faults that come with this cycle, by script and by chance."""
-        due = [p for p in self._script if p.at_cycle == number]
+        due = [p for p in self.script if p.at_cycle == number]
         if due:
-            self._script = [p for p in self._script if p not in due]
+            self.script = [p for p in self.script if p not in due]
         for fault, chance in self._rates.items():
             if self._rng.random() < chance:
                 due.append(

@@ -120,8 +120,8 @@ class Firmware:
     @property
     def deadline(self) -> float:
         """When `tick` must be called."""
-        link, mechanics = self.link.deadline, self.mechanics.deadline
-        return link if link < mechanics else mechanics
+        link, cards = self.link.deadline, self.mechanics.deadline
+        return link if link < cards else cards
 
     def tick(self, now: float) -> None:
         """Let time pass."""

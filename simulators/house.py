@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from heapq import heappop
 from pathlib import Path
 
 from controller.core.reports import DeviceLost, Report, Tick
@@ -27,7 +28,19 @@ from simulators.shuffling import Shuffle
 from simulators.wires import VirtualLine, WireQuality
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
-STORED_AFTER = 8  # events: so many may be stored before the device is told; a command tells it at once
+STORED_WITH, STORED_AFTER = 8, 16  # events stored before a device is told: with its next command, or at once
+QUIET = frozenset({"command.given", "command.answered", "stack.taken"})  # alone, they leave nothing to people
+# For many rounds: acknowledgements wait for a packet to ride on, and heartbeats are rare. The price: a link that dies
+# without a word is missed after minutes instead of seconds.
+CALM_LINK = LinkTiming(
+    heartbeat_s=60.0,
+    dead_after_s=180.0,
+    stall_after_s=120.0,
+    ack_delay_s=15.0,
+    resend_first_s=20.0,
+    resend_min_s=20.0,
+    resend_max_s=40.0,
+)
 RETRY_S = 1.0  # how soon a host tries again to reach a device that does not answer
 
 
@@ -74,38 +87,77 @@ class Wired:
         self.retry_at = now
         self.plugged = False
         self.told = mark  # the events that the device knows to be stored
-        self.stirred = True  # something may be to send here, or the next moment another one
-        self.next_at = now  # the next moment at which something happens here; true unless stirred
+        self.stirred = True  # the session may have something to send, or another deadline
+        device.stirred = True
+        self.next_at = now  # the next moment at which something happens here; true unless one of the ends is stirred
+        self._host_at = self._device_at = now
+        self.happened: Callable[[object, float], None]
 
     def step(self, now: float) -> None:
-        """Let happen what happens here now."""
-        self.stirred = True
-        if self.plugged:
-            self.line.arrive(now)
-        elif self.device.deadline <= now:
-            self.device.tick(now)
+        """Let happen what happens here now: what arrives, else what is due."""
+        device, flying = self.device, self.line.flying
+        if flying and flying[0][0] <= now:
+            while flying and flying[0][0] <= now:
+                _, _, to_host, piece = heappop(flying)
+                if to_host:
+                    self.stirred = True
+                    for happening in self.session.receive(piece, now):
+                        self.happened(happening, now)
+                else:
+                    device.stirred = True
+                    device.receive(piece, now)
+            return
+        if self._host_at <= now and self.plugged:
+            self.stirred = True
+            for happening in self.session.tick(now):
+                self.happened(happening, now)
+        if self._device_at <= now:
+            device.stirred = True
+            device.tick(now)
+        if self.retry_at <= now:
+            self.stirred = True
 
     def look(self, now: float) -> Lost | None:
-        """See whether the cable was moved, and greet where it is time to; tells of a pulled cable."""
+        """Put on the wire what the ends have to send, and see when they want to be asked. Tells of a pulled cable."""
         device, line, lost = self.device, self.line, None
-        self.stirred = device.stirred = False
-        if line.now < now:
-            line.now = now
-        plugged = device.plugged
-        if plugged is not self.plugged:
-            if plugged:
-                self.retry_at = now
-            else:
-                self.session.disconnect()
-                line.cut()
-                lost = Lost(LossReason.UNPLUGGED)
-            self.plugged = plugged
-        if plugged and now >= self.retry_at:
-            self.retry_at = math.inf
-            self.session.connect(now)
-        line.flush()
-        self.next_at = min(line.next_at, self.retry_at) if plugged else device.deadline
+        line.now = now
+        if device.stirred:
+            device.stirred = False
+            if device.plugged is not self.plugged:
+                lost = self._cable_moved(now)
+            data = device.take_output()
+            if data:
+                line.put(data, to_host=True)
+            self._device_at = device.deadline
+        if self.stirred:
+            self.stirred = False
+            if now >= self.retry_at and self.plugged:
+                self.retry_at = math.inf
+                self.session.connect(now)
+            data = self.session.take_output()
+            if data:
+                line.put(data, to_host=False)
+            self._host_at = self.session.deadline
+        at = self._device_at
+        if self.plugged:
+            if self._host_at < at:
+                at = self._host_at
+            if self.retry_at < at:
+                at = self.retry_at
+            if line.flying and line.flying[0][0] < at:
+                at = line.flying[0][0]
+        self.next_at = at
         return lost
+
+    def _cable_moved(self, now: float) -> Lost | None:
+        self.plugged = self.device.plugged
+        self.stirred = True
+        if self.plugged:
+            self.retry_at = now
+            return None
+        self.session.disconnect()
+        self.line.cut()
+        return Lost(LossReason.UNPLUGGED)
 
 
 class HostDied(Exception):
@@ -147,19 +199,13 @@ class House:
         )
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0
-        self._news = False  # something that people may want to see to has happened since this was last set back
         self._second, self._second_stamp = -1, ""
         self._file = journal_file
         self._quality = quality
         self._timing = timing
         self._rng = random.Random(f"{seed}/wires")
-        self.journal = Journal(journal_file, create=not journal_file.exists())
+        self.journal = self._open_journal()
         self._start_host()
-
-    @property
-    def state(self) -> State:
-        """What the table believes."""
-        return self.live.state
 
     @property
     def cards(self) -> Cards:
@@ -180,12 +226,8 @@ class House:
             return []
 
     def _take(self, report: Report) -> list[Event]:
-        self._table_at = -math.inf
         made = self.live.take(report, self.now, self._stamp())
-        if made:
-            self.events += made
-            if len(made) > 1 or made[0].kind != "command.answered":
-                self._news = True
+        self.events += made
         return made
 
     def _stamp(self) -> str:
@@ -198,18 +240,24 @@ class House:
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
+    def _open_journal(self) -> Journal:
+        return Journal(self._file, create=not self._file.exists())
+
     def _start_host(self) -> None:
         """Start from the journal, as the daemon does: with no memory of its own."""
-        self._news = True
         self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw)
-        self._table_at = -math.inf  # when the table wants a tick; asked for anew after every report
+        self.state: State = self.live.state  # what the table believes
+        self._next_at = -math.inf  # when something happens next; true after a look
+        self._table_at = math.inf  # when the table wants a tick, as it was after this event
+        self._table_seq = -1
+        self._stops = 0  # how often a device has come to the end of a cycle
         devices = {"shuffler": self.sim.shuffler, "shoe": self.sim.shoe}
         self.wired = {}
         for name in devices_of(self.setup):
             wired = Wired(name, devices[name], self._quality, self._rng, self.live.mark(name), self.now, self._timing)
             for command in self.live.unanswered(name):
                 wired.session.send(command, self.now)
-            wired.line.on_happening = self._happened(wired)
+            wired.happened = self._happened(wired)
             self.wired[name] = wired
         self._lines = tuple(self.wired.values())
 
@@ -217,7 +265,7 @@ class House:
         """The host's power goes off and on: what was on the wires is lost, what was not stored never was."""
         self.deaths += 1
         self.journal.close()
-        self.journal = Journal(self._file)
+        self.journal = self._open_journal()
         self._start_host()
         self.events = [Event(event.seq, event.kind, event.clause, event.data) for event in self.journal.events()]
 
@@ -230,18 +278,8 @@ class House:
     @property
     def next_at(self) -> float:
         """The next moment at which something happens."""
-        if not self.live.table.state.configured:
-            return math.inf
-        if self._table_at < 0:
-            self._table_at = self.live.deadline
-        at = self._table_at
-        for wired in self._lines:
-            if wired.stirred or wired.device.stirred:
-                self.look()
-                return self.next_at
-            if wired.next_at < at:
-                at = wired.next_at
-        return at if at > self.now else self.now
+        self.look()
+        return self._next_at if self._next_at > self.now else self.now
 
     def step(self, at: float | None = None) -> None:
         """Go to the next moment, which the caller may have asked for already, and let happen what happens there."""
@@ -253,13 +291,11 @@ class House:
                     working = mechanics.doing
                     wired.step(now)
                     if working is not None and mechanics.doing is not working:
-                        self._news = True
-            self._look()
-            if self._table_at < 0:
-                self._table_at = self.live.deadline
-            if self._table_at <= self.now:
+                        self._stops += 1
+            self._settle()
+            if self._table_at <= now:
                 self._take(Tick())
-                self._look()
+                self._settle()
         except HostDied:
             self.restart_host()
 
@@ -271,13 +307,35 @@ class House:
             self.restart_host()
 
     def _look(self) -> None:
-        if not self.live.table.state.configured:  # a table that is not set up has no lines
-            return
+        """Look at what was stirred, if anything was, and see when something happens next."""
         for wired in self._lines:
             if wired.stirred or wired.device.stirred:
-                lost = wired.look(self.now)
-                if lost:
-                    self._take(DeviceLost(wired.name, str(lost)))
+                break
+        else:
+            if self._table_seq == self.state.seq:
+                return  # all is as it was when last looked at
+        self._settle()
+
+    def _settle(self) -> None:
+        if not self.state.configured:  # a table that is not set up has no lines
+            self._next_at = math.inf
+            return
+        again = True
+        while again:
+            again = False
+            at = math.inf
+            for wired in self._lines:
+                if wired.stirred or wired.device.stirred:
+                    lost = wired.look(self.now)
+                    if lost:
+                        self._take(DeviceLost(wired.name, str(lost)))
+                        again = True  # the table may have told a line that was looked at before
+                if wired.next_at < at:
+                    at = wired.next_at
+        if self._table_seq != self.state.seq:
+            self._table_seq = self.state.seq
+            self._table_at = self.live.deadline
+        self._next_at = max(self.now, min(at, self._table_at))
 
     def run(self, until: Callable[[], bool], limit_s: float) -> bool:
         """Step until the condition holds; False if it does not within this much virtual time."""
@@ -303,12 +361,16 @@ class House:
     def watch(self, limit_s: float) -> None:
         """Let time pass until there is something new to see: the table decides something, or a device stops."""
         end = self.now + limit_s
-        self._news = False
+        stops, seen = self._stops, len(self.events)
         at = self.next_at
         while at <= end:
             self.step(at)
-            if self._news:
+            if self._stops != stops:
                 return
+            if len(self.events) != seen:
+                if any(event.kind not in QUIET for event in self.events[seen:]):
+                    return
+                seen = len(self.events)
             at = self.next_at
         self.now = end
 
@@ -320,8 +382,9 @@ class House:
             raise HostDied
         wired = self.wired[device]
         wired.stirred = True
-        wired.told = self.live.mark(device)
-        wired.session.stored(wired.told, self.now)  # in the same bytes as the command
+        if self.state.devices[device].last_event - wired.told.number >= STORED_WITH:
+            wired.told = self.live.mark(device)
+            wired.session.stored(wired.told, self.now)  # in the same bytes as the command
         wired.session.send(command, self.now)
 
     def _forget(self, device: str, mark: EventMark) -> None:
@@ -332,15 +395,16 @@ class House:
             wired.session.stored(mark, self.now)
 
     def _withdraw(self, device: str, id: int) -> None:
-        self.wired[device].session.withdraw(id)
+        wired = self.wired[device]
+        wired.stirred = True
+        wired.session.withdraw(id)
 
     def _happened(self, wired: Wired) -> Callable[[object, float], None]:
         def happened(happening: object, now: float) -> None:
-            self.now = max(self.now, now)
             if isinstance(happening, Lost):
                 wired.retry_at = self.now + RETRY_S
             report = report_of(wired.name, wired.session.boot, happening)  # type: ignore[arg-type]
-            if report:
+            if report is not None:
                 self._take(report)
 
         return happened

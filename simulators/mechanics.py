@@ -13,7 +13,9 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator
+from itertools import accumulate, repeat
 from typing import ClassVar
 
 from firmware_bridge.messages import (
@@ -55,6 +57,11 @@ Steps = Generator[float, None, tuple[Outcome, int]]
 Report = Callable[..., None]
 
 
+def after(now: float, step_s: float, times: int) -> float:
+    """When so many steps of a cycle are done: added up one by one, so that it is the same to the last bit."""
+    return deque(accumulate(repeat(step_s, times), initial=now), maxlen=1)[0]
+
+
 def _to_nobody(kind: type[Event], /, **fields: object) -> None:
     """Where reports go while there is no power."""
 
@@ -86,7 +93,7 @@ class Mechanics(ABC):
         self._asleep = False
         self._armed: dict[FaultName, int] = {}  # fault → cards that still move as they should
         self._steps: Steps | None = None
-        self._next_step = math.inf
+        self.deadline = math.inf  # when the next card moves
         self._started = 0.0
         self._presented_by = 0  # the command whose cards lie at the exit
         self._dealt = False  # those cards were dealt, so their kinds may be told once they are taken
@@ -129,27 +136,22 @@ class Mechanics(ABC):
         if self.clock and not self._armed and self._steps is not None:
             end = self._undisturbed_end(command, now)
             if end is not None:
-                self._next_step = end
+                self.deadline = end
                 self._asleep = True
                 self.cards.sleep(self.works_at, self.wake)
                 return
         self._advance(now)
 
-    @property
-    def deadline(self) -> float:
-        """When the next card moves."""
-        return self._next_step
-
     def tick(self, now: float) -> None:
         """Move what should have moved by now."""
-        if self._asleep and self._next_step <= now:
+        if self._asleep and self.deadline <= now:
             self._get_up()
             assert self.doing is not None
             outcome, cards = self._whole_cycle(self.doing)
-            self._end(outcome, cards, self._next_step)
+            self._end(outcome, cards, self.deadline)
             return
-        while self._next_step <= now:
-            self._step(self._next_step)
+        while self.deadline <= now:
+            self._step(self.deadline)
 
     def wake(self, *, before: float = math.inf) -> None:
         """Somebody looks or touches: bring the cards to where they are by now, or were just before a time."""
@@ -159,8 +161,8 @@ class Mechanics(ABC):
             self._get_up()
             self.woken()
             self._advance(self._started)
-            while self._next_step <= now and self._next_step < before:
-                self._step(self._next_step)
+            while self.deadline <= now and self.deadline < before:
+                self._step(self.deadline)
 
     def _get_up(self) -> None:
         self._asleep = False
@@ -314,7 +316,7 @@ class Mechanics(ABC):
         if self._steps is None:  # a fault planned for this cycle took the power away
             return
         try:
-            self._next_step = now + next(self._steps)
+            self.deadline = now + next(self._steps)
         except StopIteration as end:
             outcome, cards = end.value
             self._end(outcome, cards, now)
@@ -324,7 +326,7 @@ class Mechanics(ABC):
         for fault in self._armed:
             self._armed[fault] -= 1
         if self._goes_wrong(FaultName.STALL):
-            self._next_step = math.inf
+            self.deadline = math.inf
             return True
         if self._goes_wrong(FaultName.JAM):
             self.way_blocked = True
@@ -358,7 +360,7 @@ class Mechanics(ABC):
         if self._steps is not None:
             self._steps.close()
             self._steps = None
-        self._next_step = math.inf
+        self.deadline = math.inf
 
     def _clear_jam(self) -> Steps:
         yield self.check_s

@@ -114,8 +114,9 @@ class People:
             return taken(self.tell(act.ReturnWagers))
         if state.table is TableState.STUB_COUNT:
             return taken(self.tell(act.AnswerMisdeal, misdealt=True))
-        if any(self._device_chore(name) for name in list(self.house.wired)):
-            return True
+        for name in self.house.wired:
+            if self._device_chore(name):
+                return True
         for key, warned in state.warnings.items():
             if warned.gone:
                 return taken(self.tell(act.ClearWarning, role=Role.FLOOR, warning=key))
@@ -127,8 +128,10 @@ class People:
 
     def _device_chore(self, name: str) -> bool:
         device, wired = self.house.state.devices[name], self.house.wired[name]
-        if self._take(name):
-            return True
+        mechanics = wired.device.mechanics
+        # A stack is taken when it is whole.
+        if mechanics.mode is not Mode.WORKING and self.house.cards.count(mechanics.exit):
+            return self._take(name)
         if device.state is DeviceState.JAMMED and device.online:
             if self._locked(name):
                 return taken(self.tell(act.OpenDevice, device=name))
@@ -150,12 +153,8 @@ class People:
         """Take what lies at the exit, and lay it where it belongs."""
         house = self.house
         device = house.wired[name].device
-        if device.mechanics.mode is Mode.WORKING:  # a stack is taken when it is whole
-            return False
         pile = house.cards.pile(device.mechanics.exit)
-        if not pile:
-            return False
-        self.pause()  # and when the table knows of it
+        self.pause()  # until the table knows of it
         given, round_ = house.state.devices[name].at_exit, house.state.round
         target = self._own(pile[0].deck)
         if given and name == "shoe" and round_ and not round_.void:
@@ -306,9 +305,7 @@ class People:
         """Bring the cards of a deck from rack and table together."""
         for spot in [RACK, *self.house.cards.spots(Place.TABLE)]:
             if spot != target:
-                for card in self.house.cards.pile(spot):
-                    if card.deck == deck:
-                        self.house.cards.move_card(card, spot, target)
+                self.house.cards.pick(deck, spot, target)
 
     def _gather(self, name: str) -> bool:
         """Fetch the cards of a deck from the next place where the table wants them fetched."""
@@ -327,10 +324,7 @@ class People:
             return taken(self.tell(act.OpenDevice, device=ledger.DEVICE_OF[place]))
         number = 0
         for spot in self._spots(place):
-            for card in cards.pile(spot):
-                if card.deck == name:
-                    cards.move_card(card, spot, self._own(name))
-                    number += 1
+            number += cards.pick(name, spot, self._own(name))
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
 
     def _missing(self, name: str) -> bool:

@@ -23,7 +23,7 @@ from firmware_bridge.messages import (
 from simulators.cards import DECK_SIZE, TOP, Spot
 from simulators.cards import Place as Where
 from simulators.faults import FaultName
-from simulators.mechanics import FLOOR, Mechanics, Steps
+from simulators.mechanics import FLOOR, Mechanics, Steps, after
 
 SHOE = Spot(Where.SHOE)
 HELD = Spot(Where.HELD)
@@ -128,9 +128,7 @@ class ShoeMechanics(Mechanics):
             return None
         if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # told as soon as it is seen
             return None
-        for _ in range(command.cards):
-            now += self.card_s
-        return now + self.present_s
+        return after(now, self.card_s, command.cards) + self.present_s
 
     def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
         assert isinstance(command, Dispense)

@@ -25,7 +25,7 @@ from firmware_bridge.messages import (
 from simulators.cards import BOTTOM, Cards, Spot
 from simulators.cards import Place as Where
 from simulators.faults import FaultName
-from simulators.mechanics import FLOOR, Mechanics, Steps
+from simulators.mechanics import FLOOR, Mechanics, Steps, after
 from simulators.shuffling import Shelf
 from simulators.shuffling import Shuffle as Shuffling
 
@@ -145,9 +145,7 @@ class ShufflerMechanics(Mechanics):
             return None
         number = self.cards.count(INFEED)
         for _ in range(self.way.passes):
-            for _ in range(number):  # added up one by one, as the steps do: the sum is the same to the last bit
-                now += self.card_s
-            now += self.gather_s
+            now = after(now, self.card_s, number) + self.gather_s
         return now
 
     def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:

@@ -93,7 +93,17 @@ class Shelf:
         return rng.choices(self._openings, k=n)
 
     def __call__(self, cards: Sequence[T], rng: Random) -> list[T]:
+        # What a plan and `follow` come to, without a step of Python for every detail: what goes on top of a shelf is
+        # kept in one list, what goes under it in another.
         shuffled = list(cards)
         for _ in range(self.passes):
-            shuffled = follow(self.plan(len(shuffled), rng), shuffled, self.shelves)
+            halves: list[list[T]] = [[] for _ in range(2 * self.shelves)]  # as the openings: top and bottom of each
+            put = [half.append for half in halves]
+            for card, place in zip(reversed(shuffled), rng.choices(put, k=len(shuffled)), strict=True):
+                place(card)
+            shuffled.clear()
+            for top, bottom in zip(halves[::2], halves[1::2], strict=True):
+                top.reverse()
+                shuffled += top
+                shuffled += bottom
         return shuffled

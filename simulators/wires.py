@@ -7,7 +7,6 @@ play takes as long as its arithmetic.
 from __future__ import annotations
 
 import heapq
-import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -120,58 +119,67 @@ class VirtualLine:
         self.happenings: list[Any] = []
         self.on_happening: Callable[[Any, float], None] = lambda happening, now: self.happenings.append(happening)
         self.wires = (Wire(to_device, rng), Wire(to_host, rng))
-        self._flying: list[tuple[float, int, bool, bytes]] = []  # arrival, order of sending, whether to the host
+        self.flying: list[tuple[float, int, bool, bytes]] = []  # a heap: arrival, order of sending, whether to the host
         self._order = 0
 
     def cut(self) -> None:
         """Everything on its way is lost, as when a plug is pulled."""
-        self._flying.clear()
+        self.flying.clear()
 
     def flush(self) -> None:
         """Put on the wire what the two ends have to send."""
         data = self.host.take_output()
         if data:
-            self._put(self.wires[0], data, to_host=False)
+            self.put(data, to_host=False)
         data = self.device.take_output()
         if data:
-            self._put(self.wires[1], data, to_host=True)
+            self.put(data, to_host=True)
 
-    def _put(self, wire: Wire, data: bytes, *, to_host: bool) -> None:
+    def put(self, data: bytes, *, to_host: bool) -> None:
+        """Put bytes on the wire that one of the ends has sent."""
+        wire = self.wires[to_host]
+        if wire.quality.direct:
+            self._order += 1
+            heapq.heappush(self.flying, (self.now + wire.quality.latency_s, self._order, to_host, data))
+            return
         for at, piece in wire.carry(data, self.now):
             self._order += 1
-            heapq.heappush(self._flying, (at, self._order, to_host, piece))
+            heapq.heappush(self.flying, (at, self._order, to_host, piece))
 
     @property
     def next_at(self) -> float:
         """The next moment at which something happens."""
-        flying = self._flying[0][0] if self._flying else math.inf
-        return max(self.now, min(flying, self.host.deadline, self.device.deadline))
+        at: float = self.host.deadline
+        due = self.device.deadline
+        if due < at:
+            at = due
+        if self.flying and self.flying[0][0] < at:
+            at = self.flying[0][0]
+        return at if at > self.now else self.now
 
     def step(self) -> None:
         """Go to the next moment and let happen what happens there."""
         self.go_to(self.next_at)
 
     def go_to(self, at: float) -> None:
-        """Let happen what happens at this moment, which is the next one, and put on the wire what it brings."""
-        self.arrive(at)
-        self.flush()
-
-    def arrive(self, at: float) -> None:
-        """Let happen what happens at this moment: first what arrives, else what is due."""
+        """Let happen what happens at this moment, which is the next one: what arrives, else what is due."""
         self.now = at
-        flying = self._flying
+        flying = self.flying
         if flying and flying[0][0] <= at:
             while flying and flying[0][0] <= at:
                 _, _, to_host, piece = heapq.heappop(flying)
-                if to_host:
-                    self._took(self.host.receive(piece, at))
-                else:
+                if not to_host:
                     self.device.receive(piece, at)
+                    continue
+                for happening in self.host.receive(piece, at) or ():
+                    self.on_happening(happening, at)
         else:
             if self.host.deadline <= at:
-                self._took(self.host.tick(at))
+                for happening in self.host.tick(at) or ():
+                    self.on_happening(happening, at)
             if self.device.deadline <= at:
                 self.device.tick(at)
+        self.flush()
 
     def run(self, until: Callable[[], bool], *, limit_s: float) -> bool:
         """Step until the condition holds; False if it does not within this much virtual time."""
@@ -188,7 +196,3 @@ class VirtualLine:
     def rest(self, for_s: float) -> None:
         """Let this much virtual time pass."""
         self.run(lambda: False, limit_s=for_s)
-
-    def _took(self, happenings: list[Any] | None) -> None:
-        for happening in happenings or ():
-            self.on_happening(happening, self.now)

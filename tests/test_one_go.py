@@ -119,14 +119,14 @@ def asks(house: House, people: People) -> object:
     answers: list[str] = []
 
     def listen(wired: Wired) -> None:
-        inner = wired.line.on_happening
+        inner = wired.happened
 
         def happened(happening: object, now: float) -> None:
             if hasattr(happening, "ref"):
                 answers.append(repr(happening))
             inner(happening, now)
 
-        wired.line.on_happening = happened
+        wired.happened = happened
 
     _dealing(house, people, 0.4)
     for number, wired in enumerate(house.wired.values()):
