@@ -16,7 +16,7 @@ from pathlib import Path
 from controller.core.reports import DeviceLost, Report, Tick
 from controller.core.setup import Setup, devices_of
 from controller.core.state import Event, State
-from controller.journal import Journal, timestamp
+from controller.journal import Journal, MemoryJournal, timestamp
 from controller.live import LiveTable, report_of
 from firmware_bridge.link import LinkTiming, LossReason, Lost
 from firmware_bridge.messages import AnyCommand, Capability
@@ -169,7 +169,7 @@ class House:
 
     def __init__(
         self,
-        journal_file: Path,
+        journal_file: Path | None,
         setup: Setup | None = None,
         *,
         seed: int = 0,
@@ -181,7 +181,10 @@ class House:
         timing: LinkTiming | None = None,
         card_by_card: bool = False,
     ) -> None:
-        """`timing` is that of the links; `card_by_card` moves every card at its own time, also where nobody looks."""
+        """Without a `journal_file` the journal is in memory. `timing` is that of the links.
+
+        `card_by_card` moves every card at its own time, also where nobody looks.
+        """
         self.setup = setup or Setup()
         self.now = 0.0
         self.events: list[Event] = []
@@ -240,7 +243,9 @@ class House:
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
-    def _open_journal(self) -> Journal:
+    def _open_journal(self) -> Journal | MemoryJournal:
+        if self._file is None:
+            return MemoryJournal()
         return Journal(self._file, create=not self._file.exists())
 
     def _start_host(self) -> None:
@@ -264,8 +269,9 @@ class House:
     def restart_host(self) -> None:
         """The host's power goes off and on: what was on the wires is lost, what was not stored never was."""
         self.deaths += 1
-        self.journal.close()
-        self.journal = self._open_journal()
+        if self._file is not None:  # what is in memory stands for a disk, and stays
+            self.journal.close()
+            self.journal = self._open_journal()
         self._start_host()
         self.events = [Event(event.seq, event.kind, event.clause, event.data) for event in self.journal.events()]
 
