@@ -29,7 +29,7 @@ HOME = Path("usr/lib/dragonshoe")
 SITE = HOME / "lib/python3.11/site-packages"
 DOC = Path("usr/share/doc/dragonshoe")
 
-# Where the files of this checkout go. A pattern without a match is an error.
+# Where the files of this checkout go. A pattern without a match is an error; build/ holds what other doors made.
 SHIPPED = {
     "systemd/shoed.service": "usr/lib/systemd/system/shoed.service",
     "systemd/shoed.socket": "usr/lib/systemd/system/shoed.socket",
@@ -43,10 +43,12 @@ SHIPPED = {
     "docs/*.json": f"{DOC}/",
     "tests/scenarios/*.toml": f"{DOC}/examples/scenarios/",
 }
-COMPLETIONS = {
-    "bash": [f"usr/share/bash-completion/completions/{name}" for name in ("shoectl", "shoed", "shoesim")],
-    "zsh": ["usr/share/zsh/vendor-completions/_dragonshoe"],
-    "fish": [f"usr/share/fish/vendor_completions.d/{name}.fish" for name in ("shoectl", "shoed", "shoesim")],
+MADE = {
+    "man/*.1": "usr/share/man/man1/",
+    "man/*.8": "usr/share/man/man8/",
+    "completion/*.bash": "usr/share/bash-completion/completions/",
+    "completion/_*": "usr/share/zsh/vendor-completions/",
+    "completion/*.fish": "usr/share/fish/vendor_completions.d/",
 }
 CONFIG = "etc/shoed/table.toml"
 CONFFILES = (CONFIG,)
@@ -117,21 +119,14 @@ def environment(tree: Path, project: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
-def manual(tree: Path) -> None:
-    """Manual pages and completions, as the commands tell them themselves."""
-    shoectl = Path(sys.executable).with_name("shoectl")
-    pages = BUILD / "man"
-    shutil.rmtree(pages, ignore_errors=True)
-    run(shoectl, "man", pages)
-    for page in sorted(pages.iterdir()):
-        folder = tree / f"usr/share/man/man{page.suffix[1:]}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{page.name}.gz").write_bytes(gzip.compress(page.read_bytes(), mtime=0))
-    for shell, targets in COMPLETIONS.items():
-        script = output(str(shoectl), "completion", shell)
-        for target in targets:
-            (tree / target).parent.mkdir(parents=True, exist_ok=True)
-            (tree / target).write_text(f"{script}\n")
+def place(tree: Path, source: Path, target: str, name: str | None = None) -> None:
+    """Copy a file to where the package has it; manual pages are compressed there."""
+    to = tree / target / (name or source.name) if target.endswith("/") else tree / target
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if "/man/" in target:
+        to.with_name(to.name + ".gz").write_bytes(gzip.compress(source.read_bytes(), mtime=0))
+    else:
+        shutil.copyfile(source, to)
 
 
 def files(tree: Path) -> None:
@@ -141,11 +136,12 @@ def files(tree: Path) -> None:
         if not found:
             raise SystemExit(f"{pattern}: no such file in this checkout")
         for source in found:
-            to = tree / target / source.name if target.endswith("/") else tree / target
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, to)
+            place(tree, source, target)
     (tree / CONFIG).parent.mkdir(parents=True)
     (tree / CONFIG).write_text(EXAMPLE)
+    for pattern, target in MADE.items():
+        for source in sorted(BUILD.glob(pattern)):
+            place(tree, source, target, source.name.removesuffix(".bash"))
 
 
 def changelog(version: str, epoch: int) -> bytes:
@@ -210,7 +206,6 @@ def main() -> None:
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
     environment(tree, project)
-    manual(tree)
     files(tree)
     (tree / DOC / "changelog.gz").write_bytes(changelog(version, epoch))
     shutil.copyfile(ROOT / "CHANGELOG.md", tree / DOC / "CHANGELOG.md")

@@ -220,6 +220,7 @@ def test_a_backup_is_restored_as_the_page_says(machine: Machine) -> None:
     assert active(machine)
     assert events(machine)[: len(before)] == before
     assert machine.run("stat -c '%U:%G %a' /etc/shoed/table.toml") == "root:shoed 640"
+    machine.run("rm -r /backup")
 
 
 def test_upgrade_keeps_configuration_and_journal(machine: Machine) -> None:
