@@ -10,7 +10,7 @@ from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
 from controller.core.clauses import enforces
 from controller.core.decision import Decision, Refusal, takes
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.state import Given, State
+from controller.core.state import Device, Given, State
 
 GATHERED_STATES = (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT)
 UNABLE = (
@@ -42,18 +42,22 @@ def next_place(state: State, name: str) -> str:
     return ""
 
 
+def _may_come_back(state: State, name: str, device: Device) -> bool:
+    """Whether a device that is away for a moment has something open: a command, or cards at its exit."""
+    away = device.state is DeviceState.LOST and f"{name}.lost" not in state.warnings
+    return away and (device.doing is not None or device.at_exit is not None)
+
+
 def emptied_by_device(state: State, place: str) -> str:
     """The device that can bring out the cards at this place by itself; empty where a person has to.
 
-    While its link is away for a moment, nobody knows what it has done of its last command: hands wait until it is back
-    or given up.
+    While its link is away for a moment, nobody knows what has become of its last command or of the cards at its exit:
+    hands wait until it is back or given up.
     """
     device = ledger.DEVICE_OF.get(place, "")
     found = state.devices.get(device)
-    if found is not None and found.state is DeviceState.LOST and found.doing is not None:
-        return device
     if found is None or found.state in UNABLE or found.hindered:
-        return ""
+        return device if found is not None and _may_come_back(state, device, found) else ""
     at_exit = place == ledger.IN_DEVICE[device][-1]
     return "" if at_exit and found.at_exit is None else device
 

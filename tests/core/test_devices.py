@@ -639,3 +639,20 @@ def test_nobody_takes_the_stub_by_hand_while_the_shoe_may_be_bringing_it() -> No
     house.tick(house.setup.limits.grace_ms / 1000)
     assert not house.find("stub.removed")
     assert house.find("cycle.lost")
+
+
+
+@clause("10.B(5)", "13.G")
+def test_a_stub_at_the_exit_is_not_taken_twice_in_the_books() -> None:
+    """It lies there when the link goes, and a hand takes it; the shoe tells so when it is back."""
+    house = House().open()
+    house.takes = False
+    house.ask(act.CloseBets, (1,))
+    for _ in range(2):  # the player's stack, the dealer's; the stub stays where it is
+        assert house.take("shoe")
+    assert house.state.devices["shoe"].at_exit
+    house.lose("shoe")
+    assert house.refused(act.RemoveStub).clause == ("10.B(5)",)
+    house.tick(house.setup.limits.grace_ms / 1000)
+    house.move_all("exit", "rack")
+    house.ask(act.RemoveStub)  # it did not come back: now a hand may
