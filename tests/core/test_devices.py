@@ -641,7 +641,6 @@ def test_nobody_takes_the_stub_by_hand_while_the_shoe_may_be_bringing_it() -> No
     assert house.find("cycle.lost")
 
 
-
 @clause("10.B(5)", "13.G")
 def test_a_stub_at_the_exit_is_not_taken_twice_in_the_books() -> None:
     """It lies there when the link goes, and a hand takes it; the shoe tells so when it is back."""
