@@ -319,8 +319,7 @@ class Api:
                 message("journal", encode(event_json(e.seq, e.ts, e.kind, e.clause, e.data)), e.seq) for e in found
             ]
 
-        upto = self._daemon.live.state.seq if self._daemon.live else 0
-        body = self.stream.read(only, upto, missed)
+        body = self.stream.read(only, missed)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(body, media_type="text/event-stream", headers=headers)
 

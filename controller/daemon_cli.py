@@ -292,13 +292,15 @@ def events(
     wanted = {"kind": kind, "round": round_number, "deck": deck, "device": device, "text": text}
     if follow and any(value is not None for name, value in wanted.items() if name != "kind"):
         raise click.UsageError("--follow goes with --kind and --after only")
+    head = daemon.get("journal")["head"] if follow else 0  # before the events: none can come between
     answer = daemon.get("events", after=after, limit=number, newest=after is None or None, **wanted)
     found = sorted(answer["events"], key=lambda event: event["seq"])
     for event in found:
         _say_event(event, as_json)
     if not follow:
         return
-    seen = answer["head"] if after is None or len(found) < number else found[-1]["seq"]
+    last = found[-1]["seq"] if found else 0
+    seen = last if after is not None and len(found) == number else max(head, last)
     with contextlib.suppress(KeyboardInterrupt):
         _follow(daemon, seen, kind or "", as_json)
 

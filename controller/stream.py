@@ -103,13 +103,13 @@ class Stream:
                 now = {"now_ms": self._daemon.now_ms, "ts": timestamp(datetime.now(UTC))}
                 self._tell("beat", message("beat", encode(now)))
 
-    async def read(self, only: str, upto: int, missed: Callable[[int], Awaitable[list[bytes]]]) -> AsyncIterator[bytes]:
-        """What one reader gets: what it missed up to an event, the picture, and everything from then on.
-
-        Nothing may be awaited between asking for `upto` and the first step of this.
+    async def read(self, only: str, missed: Callable[[int], Awaitable[list[bytes]]]) -> AsyncIterator[bytes]:
+        """What one reader gets: what it missed up to the event where it begins to listen, the picture, and everything
+        from then on. Where that is, is looked up here and not before: the first step may come long after the call.
         """
         reader = Reader(only)
         self.readers.add(reader)
+        upto = self._daemon.live.state.seq if self._daemon.live else 0
         try:
             yield b"retry: 1000\n\n"
             for data in await missed(upto):

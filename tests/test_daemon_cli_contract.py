@@ -169,7 +169,8 @@ def test_status_watch_without_a_terminal(daemon: ContractDaemon) -> None:
 
 
 def test_following_until_the_daemon_is_gone(daemon: ContractDaemon) -> None:
-    daemon.answers["/api/v1/events"] = {"events": [event(6), event(5)], "head": 6}
+    daemon.answers["/api/v1/journal"] = {"head": 5}
+    daemon.answers["/api/v1/events"] = {"events": [event(6), event(5)], "head": 9}  # it went on meanwhile
     for seq, kind in ((6, "stack.taken"), (7, "stack.taken"), (8, "round.completed"), (9, "round.started")):
         daemon.send("journal", event(seq, kind), seq)
     daemon.send("gap", {"from": 10})
@@ -184,6 +185,7 @@ def test_following_until_the_daemon_is_gone(daemon: ContractDaemon) -> None:
 
 
 def test_following_one_kind(daemon: ContractDaemon) -> None:
+    daemon.answers["/api/v1/journal"] = {"head": 6}
     daemon.answers["/api/v1/events"] = {"events": [], "head": 6}
     for seq, kind in ((7, "stack.taken"), (8, "round.completed")):
         daemon.send("journal", event(seq, kind), seq)
