@@ -31,7 +31,7 @@ from controller.client import Client, ClientError, named
 from controller.doctor import any_daemon_option, config_option, patient_of, told
 from controller.journal import JournalDamaged, JournalError, JournalReader, line
 from controller.options import json_option
-from controller.progress import Progress
+from controller.progress import Progress, patience
 from controller.version import VERSION
 
 EVENTS = 1000
@@ -150,8 +150,8 @@ def archive(patient: Patient, file: Path) -> tuple[list[str], list[str]]:
     folder = file.name.split(".")[0]
     contents: dict[str, bytes] = {}
     problems: list[str] = []
-    with Progress("gathered {} parts", every=1) as progress:
-        for name, make in progress.over(gather(patient)):
+    with patience("gathering what support needs"):
+        for name, make in gather(patient):
             try:
                 made = make()
                 contents[name] = made.encode() if isinstance(made, str) else made

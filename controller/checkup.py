@@ -29,6 +29,7 @@ from controller.journal import (
     JournalForbidden,
     JournalReader,
 )
+from controller.progress import Progress
 from controller.version import VERSION
 from firmware_bridge import ports as ports_here
 from firmware_bridge.transport import SerialAddress, UsbAddress, holder_of, parse_address
@@ -134,6 +135,9 @@ def devices(patient: Patient) -> Told:
     """What the daemon says of its devices and of their links."""
     try:
         found = patient.ask("devices")["devices"]
+    except Answered as error:
+        yield NOTE, f"the daemon does not tell how the devices are: {error}", ""
+        return
     except ClientError:
         yield NOTE, "without the daemon nobody knows how the devices are; `shoectl probe PORT` asks one", ""
         return
@@ -486,9 +490,10 @@ def journal(patient: Patient) -> Told:
         yield NOTE, "nobody knows where the journal is: neither configuration nor daemon tells", ""
         return
     try:
-        with JournalReader(path) as reader:
+        with JournalReader(path) as reader, Progress("verified {} events") as progress:
             known = reader.verified()
-            head = reader.verify(known)
+            progress.length = reader.head.seq - known.seq
+            head = reader.verify(known, lambda event: progress.step())
     except JournalForbidden:
         yield NOTE, f"{path}: this user may not read it; look again with `sudo shoectl doctor`", ""
     except JournalDamaged as error:

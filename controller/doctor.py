@@ -11,7 +11,7 @@ from controller.checkup import Finding, Patient, examine
 from controller.client import Client, ClientError, find_socket
 from controller.config import CONFIG_FILE
 from controller.options import Daemon, json_option
-from controller.progress import Progress
+from controller.progress import patience
 
 COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 
@@ -49,8 +49,8 @@ def doctor_verb(daemon: Client | None, config_file: Path, as_json: bool) -> int:
       shoectl doctor
       sudo shoectl doctor --json
     """
-    with Progress("looked at {} things", every=1) as progress:
-        findings = list(progress.over(examine(patient_of(daemon, config_file))))
+    with patience("looking at this machine"):
+        findings = list(examine(patient_of(daemon, config_file)))
     if as_json:
         show.say_json(findings)
     else:

@@ -35,10 +35,9 @@ def patience(words: str) -> Iterator[None]:
 class Progress:
     """So many steps done, of `length` where that is known. `words` say what, such as `verified {} events`."""
 
-    def __init__(self, words: str, length: int | None = None, every: int = LOOK_EVERY) -> None:
+    def __init__(self, words: str, length: int | None = None) -> None:
         self.length = length
         self._words = words
-        self._every = every
         self._done = self._drawn = 0
         self._told_at = time.monotonic()
         self._bar: Any = None
@@ -47,7 +46,7 @@ class Progress:
     def step(self) -> None:
         """One more is done."""
         self._done += 1
-        if self._done % self._every == 0 and time.monotonic() - self._told_at >= AFTER_S:
+        if self._done % LOOK_EVERY == 0 and time.monotonic() - self._told_at >= AFTER_S:
             self._tell()
 
     def _tell(self) -> None:

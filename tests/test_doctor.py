@@ -279,6 +279,15 @@ def test_in_simulation_the_installation_is_not_looked_at(machine: Machine) -> No
     assert machine.findings()[-1].topic == "simulation"
 
 
+def test_a_daemon_that_gives_no_role(machine: Machine) -> None:
+    error = {"error": {"code": "not_your_part", "message": "tess has no part at this table", "hint": "a group"}}
+    for path in ("table", "devices", "session", "journal", "openapi.json"):
+        machine.daemon.answers[f"/api/v1/{path}"], machine.daemon.status[f"/api/v1/{path}"] = error, 403
+    assert machine.wrong() == {}
+    (note,) = [finding for finding in machine.findings() if finding.verdict == "note"]
+    assert (note.topic, "tess has no part" in note.text) == ("devices", True)
+
+
 def test_as_a_user_without_rights(machine: Machine, tmp_path: Path) -> None:
     for folder in (machine.path("/etc/shoed"), machine.journal.parent):
         folder.chmod(0o700)
