@@ -113,7 +113,11 @@ class Client:
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Ask for something to be done."""
-        return self._ask("POST", path, {}, msgspec.json.encode(body))
+        try:
+            content = msgspec.json.encode(body)
+        except UnicodeEncodeError:
+            raise Answered(400, {"code": "bad_text", "message": "a value is no text in UTF-8"}) from None
+        return self._ask("POST", path, {}, content)
 
     def text(self, path: str) -> str:
         """What is at a path and no JSON, such as `/metrics`."""
@@ -151,7 +155,7 @@ class Client:
         target = path if path.startswith("/") else f"/api/v1/{path}"
         wanted = {name: _word(value) for name, value in query.items() if value is not None and value != ()}
         if wanted:
-            target += "?" + urlencode(wanted)
+            target += "?" + urlencode(wanted, errors="replace")
         headers = {"Accept": accept, "Connection": "close"}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -266,7 +270,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 def named(name: str) -> str:
     """A name as a part of a path."""
-    return quote(name, safe="")
+    return quote(name, safe="", errors="replace")
 
 
 def _word(value: Any) -> str:

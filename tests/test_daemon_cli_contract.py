@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from controller import client, completion
 from controller.completion import SCRIPTS
@@ -380,3 +382,40 @@ def test_completion_without_a_daemon_offers_nothing_and_says_nothing(programs: P
     }
     done = subprocess.run([programs / "shoectl"], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+# --- whatever a person types ------------------------------------------------------------------------------------------
+
+BROKEN = "\udcff"  # what a byte that is no UTF-8 becomes
+TEXT = st.text(st.one_of(st.characters(exclude_characters="\0"), st.sampled_from(BROKEN + "\x1b\n=,-1")), max_size=8)
+WORDS = st.one_of(
+    TEXT,
+    st.builds("{}={}".format, st.sampled_from(["deck", "depth", "seats", "good", "--text", "--kind"]), TEXT),
+    st.sampled_from(["cut_deck", "inspect_deck", "deck=red-1", "depth=1", "--role", "floor", "--json", "-n"]),
+)
+VERBS = st.sampled_from(
+    [["do"], ["do", "cut_deck"], ["do", "inspect_deck"], ["events"], ["rounds"], ["frames"], ["counters"], ["status"],
+     ["devices"], ["sim", "inject"], ["sim", "speed"], ["round"], ["rules"], ["config", "check"], ["person", "pin"]]
+)  # fmt: skip
+
+
+@example(verb=["do", "inspect_deck"], words=[f"deck={BROKEN}"])
+@example(verb=["events"], words=["--text", BROKEN])
+@example(verb=["frames"], words=[BROKEN])
+@given(verb=VERBS, words=st.lists(WORDS, max_size=4))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_no_word_makes_a_traceback(verb: list[str], words: list[str]) -> None:
+    result = shoectl(*verb, *(word for word in words if word not in ("-w", "-f")), obj=None)  # raises what is no exit
+    assert result.exit_code in (0, 1, 2)
+    assert "Traceback" not in result.output
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_daemon_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For the test above, which has no fixtures of its own: hypothesis calls it many times."""
+    with pytest.MonkeyPatch.context() as patch, ContractDaemon(tmp_path_factory.mktemp("all") / "s") as running:
+        running.answers["/api/v1/events"] = {"events": [event(5)], "head": 5}
+        running.answers["/api/v1/rounds"] = {"rounds": []}
+        running.answers["POST /api/v1/actions"] = {"done": True, "events": [], "step": None}
+        patch.setenv(client.VARIABLE, str(running.path))
+        yield
