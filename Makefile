@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-crash lint bench docs manual lock deb test-deb clean
+.PHONY: run test test-crash lint bench docs manual lock deb test-deb test-appliance clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce
@@ -51,6 +51,10 @@ deb: $(READY)
 # Install, upgrade, remove and purge it on a machine in a container (root; mmdebstrap and systemd-container).
 test-deb: deb
 	DRAGONSHOE_DEB=$$(ls -t build/dragonshoe_*.deb | head -1) $(BIN)/pytest tests/package
+
+# The package on a real Debian in an emulated machine: kernel, systemd, udev, USB and power (root; takes minutes).
+test-appliance: deb
+	$(BIN)/python -m tests.appliance
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -132,7 +132,7 @@ def _endpoint(place: str, name: str, device: SimulatedDevice, folder: Path, spee
     if kind == "qemu-serial":
         return QemuSerialEndpoint(device, Path(socket), speed=speed)
     if kind == "qemu-usb":
-        usb = SoftwareUsbDevice(serial=f"SIM-{name.upper()}", product_name=f"Simulated {name}")
+        usb = SoftwareUsbDevice(serial=f"SIM-{name.upper()}", product_name=f"Dragonshoe {name.title()}")
         return QemuUsbEndpoint(device, Path(socket), usb, speed=speed)
     return PtyEndpoint(device, folder / name, speed=speed)
 

@@ -1,0 +1,1 @@
+"""The package on a real Debian in an emulated machine: `make test-appliance`."""

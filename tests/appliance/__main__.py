@@ -1,0 +1,125 @@
+"""`make test-appliance`: the package on a real Debian with kernel, systemd, udev and USB, in an emulated machine.
+
+Exit 0 when every check holds, 1 when one does not, 3 when this computer cannot run the test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.appliance.checks import CHECKS, Appliance
+from tests.appliance.image import CannotRun, get_image, get_tools
+from tests.appliance.machine import Machine, cores
+from tests.appliance.table import PlayedTable
+
+HERE = Path(__file__).parent
+BUILD = Path("build")
+CANNOT = 3
+
+
+def main() -> int:
+    """Run everything."""
+    try:
+        get_tools()
+        package = _package()
+        fields = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, capture_output=True, text=True)
+        image = get_image(tuple(re.findall(r"(?:^|, )([a-z0-9.+-]+)", fields.stdout.strip())))
+    except CannotRun as error:
+        print(f"make test-appliance: not run: {error}", file=sys.stderr)
+        return CANNOT
+    # Short: the path of a Unix socket has at most 107 characters.
+    with tempfile.TemporaryDirectory(prefix="shoe-") as folder:
+        return _run(Path(folder), package, image)
+
+
+def _package() -> Path:
+    found = sorted(BUILD.glob("dragonshoe_*.deb"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise CannotRun("there is no package in build/; `make deb` makes it")
+    return found[-1]
+
+
+def _payload(folder: Path, package: Path) -> tuple[Path, str]:
+    """A second disk with the package, the same one with a higher version, and what runs in the machine."""
+    files, tree = folder / "payload", folder / "upgrade"
+    files.mkdir()
+    for source in (package, HERE / "person.py", HERE / "probe.py"):
+        shutil.copy(source, files)
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    control = tree / "DEBIAN" / "control"
+    control.write_text(re.sub(r"(?m)^(Version: .*)$", r"\1+upgrade", control.read_text()))
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, files], check=True, stdout=subprocess.DEVNULL)
+    disk = folder / "payload.img"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", files, disk, "128M"], check=True, stderr=subprocess.DEVNULL)
+    return disk, next(path.name for path in files.glob("*+upgrade_*.deb"))
+
+
+def _run(folder: Path, package: Path, image: object) -> int:
+    payload, upgrade = _payload(folder, package)
+    machine = Machine(image, folder, payload, cores())  # type: ignore[arg-type]
+    table = PlayedTable(machine)
+    appliance = Appliance(machine, table, package.name, upgrade)
+    took: dict[str, float] = {}
+    failed: list[str] = []
+    only = os.environ.get("APPLIANCE_UNTIL", "")
+    try:
+        print(f"booting ({cores()} processors, no KVM) ...", flush=True)
+        machine.switch_on()
+        machine.run("systemctl", "is-system-running", "--wait")
+        appliance.boot_s = time.monotonic() - machine.started_at
+        print(f"up after {appliance.boot_s:.1f} s", flush=True)
+        for name, run in CHECKS.items():
+            begun = time.monotonic()
+            appliance.notes.clear()
+            try:
+                run(appliance)
+                word = "passed"
+            except Exception as error:
+                word = "FAILED"
+                failed.append(name)
+                appliance.notes.append(f"{type(error).__name__}: {error}")
+                appliance.notes.append(_diagnosis(machine))
+            took[name] = time.monotonic() - begun
+            print(f"{word}  {took[name]:6.1f} s  {name}", flush=True)
+            for note in appliance.notes:
+                print(f"        {note}", flush=True)
+            if (failed and name == next(iter(CHECKS))) or name == only:
+                break  # nothing can be said of the others
+    finally:
+        machine.close()
+        table.close()
+    _tell(appliance, took, failed)
+    return 1 if failed or len(took) < len(CHECKS) else 0
+
+
+def _diagnosis(machine: Machine) -> str:
+    try:
+        said = machine.out("journalctl", "--no-pager", "-o", "short-monotonic", "-n", "60")
+    except Exception as error:  # the machine is off or stuck: say what is on its console
+        said = f"{error}\n{machine.console()}"
+    return "\n        ".join(said.splitlines())
+
+
+def _tell(appliance: Appliance, took: dict[str, float], failed: list[str]) -> None:
+    boot_s = appliance.boot_s
+    print(f"\nThe machine's own boot takes {boot_s:.1f} s; in brackets the ratio to it.")
+    for name, seconds in took.items():
+        print(f"  {'FAILED' if name in failed else 'passed'} {seconds:7.1f} s ({seconds / boot_s:5.2f})  {name}")
+    for name in list(CHECKS)[len(took) :]:
+        print(f"  not run                    {name}")
+    for what, figures in appliance.figures.items():
+        figures.sort()
+        middle = figures[len(figures) // 2]
+        spread = f", {figures[0]:.1f} to {figures[-1]:.1f} s in {len(figures)}" if len(figures) > 1 else ""
+        print(f"  {what}: {middle:.1f} s ({middle / boot_s:.2f}){spread}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
