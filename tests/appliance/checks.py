@@ -263,6 +263,15 @@ def _pull(a: Appliance, name: str) -> None:
     a.decided(number, ("completed",) if name == "shuffler" else ("completed", "void, 13.G"))
 
 
+@check("the shoe's cable stays out beyond the grace time")
+def stay_out(a: Appliance) -> None:
+    number = a.table.into_the_deal()
+    a.table.pull_out("shoe")
+    a.table.until("the round is void", lambda state: state.table is TableState.VOIDING, working=False)
+    a.plug_in("shoe")
+    a.decided(number, ("void, 13.G",))
+
+
 @check("the service is restarted in the deal")
 def restart(a: Appliance) -> None:
     number = a.table.into_the_deal()
@@ -342,8 +351,8 @@ def upgrade(a: Appliance) -> None:
     version = a.machine.out("dpkg-query", "-Wf", "${Version}", "dragonshoe")
     if f"_{version}_" not in a.upgrade:
         raise Failed(f"version {version} is installed")
-    kept = a.machine.shell("grep -c usb: /etc/shoed/table.toml; ls /etc/shoed")
-    if not kept.startswith("2") or "dpkg" in kept:
+    kept = a.machine.shell("grep -c '^port = \"usb:' /etc/shoed/table.toml; ls /etc/shoed")
+    if not kept.startswith("2\n") or "dpkg" in kept:
         raise Failed(f"the configuration was not kept: {kept}")
     a.table.settle()
     if before != {name: deck.state for name, deck in a.table.state.decks.items()}:

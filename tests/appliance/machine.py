@@ -20,7 +20,7 @@ from tests.appliance.image import Image
 T = TypeVar("T")
 LIMIT_S = 240.0  # for anything at all in the machine: many times what it takes on a busy host
 ANSWER_S = 60.0  # for a person's question, who gives up himself after a third of this
-LOOK_S = 0.05  # how often something in the machine is looked at while it is awaited
+LOOK_S = 0.1  # how often something in the machine is looked at while it is awaited
 PEOPLE = ("dealer", "floor")
 DEVICES = ("shuffler", "shoe")
 # What udev knows an adaptor by: docs/protocol.md, "The name on USB".
