@@ -17,7 +17,7 @@ def test_without_root_it_says_so_and_what_else_is_missing(
 ) -> None:
     mocker.patch.object(os, "geteuid", return_value=1000)
     mocker.patch.object(shutil, "which", return_value=None)
-    assert main() == CANNOT != 0
+    assert main([]) == CANNOT != 0
     said = capsys.readouterr().err
     assert "not run: this test needs root" in said
     assert "qemu-system-x86" in said
@@ -26,7 +26,7 @@ def test_without_root_it_says_so_and_what_else_is_missing(
 def test_without_apt_it_names_what_to_install(mocker: MockerFixture, capsys: pytest.CaptureFixture[str]) -> None:
     mocker.patch.object(os, "geteuid", return_value=0)
     mocker.patch.object(shutil, "which", side_effect=lambda command: None if command == "apt-get" else _found(command))
-    assert main() == CANNOT
+    assert main([]) == CANNOT
     assert "no apt-get to do it: mmdebstrap, qemu-system-x86, qemu-utils" in capsys.readouterr().err
 
 

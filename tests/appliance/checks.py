@@ -390,12 +390,10 @@ def _online(a: Appliance) -> bool:
     return all(device.online for device in a.table.state.devices.values())
 
 
-@check("after the power cut a whole round, and the table closes")
-def closing(a: Appliance) -> None:
+@check("after the power cut a whole round, and no unit has failed")
+def after_the_cut(a: Appliance) -> None:
     a.table.whole_round()
-    if a.table.state.table is not TableState.BETTING:
-        raise Failed(a.table.describe())
-    (restarts,) = a.show("NRestarts")
     failed = a.machine.out("systemctl", "--failed", "--plain", "--no-legend")
-    if restarts != "0" or failed:
-        raise Failed(f"since the power came back: {restarts} restarts, failed units: {failed or 'none'}")
+    if failed:
+        raise Failed(f"units have failed since the power came back: {failed}")
+    a.notes.append(f"{a.show('NRestarts')[0]} restarts since the power came back")

@@ -7,10 +7,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 SUITE = "bookworm"
+KEPT_S = 7 * 86400.0  # an image that was not used for so long is thrown away
 DISK_SIZE = "3G"  # sparse: some 500 MB are used
 PACKAGES = (
     "dbus",
@@ -94,10 +96,15 @@ def get_image(dependencies: tuple[str, ...]) -> Image:
         print(f"making the image {folder} ...", flush=True)
         with tempfile.TemporaryDirectory(dir=kept, prefix=".making-") as making:
             _make(Path(making), packages, mirror)
-            (Path(making) / "kept").rename(folder)
-        for older in kept.glob("appliance-*"):
-            if older != folder:
-                shutil.rmtree(older)
+            try:
+                (Path(making) / "kept").rename(folder)
+            except OSError:
+                if not folder.exists():  # else another run has made it meanwhile
+                    raise
+    os.utime(folder)
+    for older in [*kept.glob("appliance-*"), *kept.glob(".making-*")]:
+        if older.stat().st_mtime < time.time() - KEPT_S:
+            shutil.rmtree(older)
     return Image(folder / "disk.img", folder / "vmlinuz", folder / "initrd.img")
 
 
