@@ -67,6 +67,7 @@ class PlayedTable:
         for name in DEVICES:  # nothing is plugged in yet
             getattr(self.sim, name).inject(FaultName.UNPLUG, self._loop.time())
         self._endpoints: dict[str, Endpoint] = {}
+        self._ahead_s = 0.0
         self.sim.on_fed = self._look_soon
         self.robot = Robot(
             RobotsTable(
@@ -92,6 +93,8 @@ class PlayedTable:
 
     def wire(self, kind: str) -> None:
         """Lay cables of this kind, serial or usb, to the machine; none is plugged in yet."""
+        if self._endpoints:  # the devices' time, which runs faster than ours, goes on where it is
+            self._ahead_s = self.in_loop(lambda: self._endpoints["shoe"].driver.now() - self._loop.time())
         for name in DEVICES:
             if name in self._endpoints:
                 asyncio.run_coroutine_threadsafe(self._endpoints[name].close(), self._loop).result(LIMIT_S)
@@ -100,10 +103,15 @@ class PlayedTable:
             asyncio.run_coroutine_threadsafe(self._endpoints[name].start(), self._loop).result(LIMIT_S)
 
     def _endpoint(self, kind: str, name: str, path: Path, device: Any) -> Endpoint:
+        ahead_s = self._ahead_s
+
+        def clock() -> float:
+            return self._loop.time() + ahead_s
+
         if kind == "serial":
-            return QemuSerialEndpoint(device, path, speed=SPEED)
+            return QemuSerialEndpoint(device, path, speed=SPEED, clock=clock)
         usb = SoftwareUsbDevice(serial=f"SIM-{name.upper()}", product_name=f"Dragonshoe {name.title()}")
-        return QemuUsbEndpoint(device, path, usb, speed=SPEED)
+        return QemuUsbEndpoint(device, path, usb, speed=SPEED, clock=clock)
 
     def pull_out(self, name: str) -> None:
         """Pull a device's cable."""
