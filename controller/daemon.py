@@ -132,6 +132,10 @@ class Daemon:
         except JournalError as error:
             self._halt(str(error))
             raise TableStopped(self.stopped) from None
+        except Exception as error:  # a mistake of ours: what is on the disk is right, what is in memory may not be
+            self._log.exception("decision failed", report=type(report).__name__)
+            self._halt(f"an error in the program ({type(error).__name__}); tell its makers, with `shoectl bundle`")
+            raise TableStopped(self.stopped) from None
         if events:
             self.write_s.append(time.perf_counter() - begun)
             for event in events:

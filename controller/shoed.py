@@ -6,18 +6,22 @@ import asyncio
 import contextlib
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 import structlog
 
 from controller.api import Api
 from controller.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
+from controller.core.state import Event
 from controller.daemon import Daemon, TableStopped
 from controller.doors import Door, door, tcp_socket, unix_socket
 from controller.logs import set_up_logs
 from controller.notify import notify, watchdog_s
 from controller.simulate import put_journal_aside, simulated, simulated_config
+from controller.words import line_of
 
+_LOG = structlog.get_logger()
 RUN_FOLDER = Path("build/run")
 BEAT_S = 10.0  # how often the watchdog is fed where systemd asks for nothing else
 
@@ -35,7 +39,9 @@ async def serve(
     for ending in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(ending, stop.set)
     log = structlog.get_logger()
+    loop.set_exception_handler(_unhandled)
     daemon = Daemon(config, new_journal=new_journal)
+    daemon.listen(tell_events)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(daemon.close)
         api = Api(daemon)
@@ -58,6 +64,27 @@ async def serve(
             await _beat(daemon, stopping)
         notify("STOPPING=1")
     log.info("stopped")
+
+
+# What a log tells of the journal: not every card, but all that somebody may have to see to.
+TOLD = ("table.", "round.", "warning.", "access.", "action.refused", "method.changed", "count.rejected", "ledger.",
+        "deck.locked_out", "deck.removed", "deck.change_due", "device.", "host.")  # fmt: skip
+UNTOLD = ("device.reported", "device.resumed")
+
+
+def tell_events(ts: str, events: list[Event]) -> None:
+    """Log what has happened at the table, bound to its device, deck and round."""
+    for event in events:
+        if event.kind.startswith(TOLD) and event.kind not in UNTOLD:
+            bound = {key: event.data[key] for key in ("device", "deck", "round") if key in event.data}
+            note = _LOG.warning if event.kind in ("warning.raised", "round.voided", "access.denied") else _LOG.info
+            note(line_of(event.kind, event.data), seq=event.seq, kind=event.kind, clause=list(event.clause), **bound)
+
+
+def _unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What no code has caught is logged like everything else."""
+    error = context.get("exception")
+    _LOG.error("unexpected", what=context.get("message"), exc_info=error if isinstance(error, Exception) else None)
 
 
 def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> list[Door]:
@@ -149,6 +176,8 @@ def shoed(
             asyncio.run(serve(read_config(config_file or CONFIG_FILE), new_journal=new_journal))
     except (ConfigError, OSError) as error:
         raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:  # before the loop has begun to listen for it
+        raise SystemExit(0) from None
 
 
 def main() -> None:

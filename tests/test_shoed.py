@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import grp
 import os
 import signal
@@ -9,8 +10,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pytest_mock import MockerFixture
 
-from controller.core.actions import Role
+from controller.config import parse_config
+from controller.core.actions import OpenTable, Role
+from controller.core.state import encode
+from controller.daemon import Daemon, TableStopped
 from controller.journal import JournalReader
 from tests.plugged import Plugged
 from tests.served import LIMIT_S, SHOED, Served, simulated
@@ -149,3 +154,28 @@ def test_mistakes_in_the_file_end_the_process_without_a_traceback(tmp_path: Path
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert refused(tmp_path, "--config", "shoe.toml") == (1, "Error: shoe.toml: No such file or directory\n")
     assert refused(tmp_path, "--config", ".") == (1, "Error: .: Is a directory\n")
+
+
+def test_an_error_of_ours_stops_the_table_and_it_starts_again_from_the_disk(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """What is in memory may be half done after it; what is on the disk is not."""
+    mocker.patch("controller.daemon.RETRY_S", 0.01)
+
+    async def run() -> None:
+        daemon = Daemon(parse_config((tmp_path / config_file(tmp_path)).read_text(), "table.toml"))
+        await daemon.start()
+        before = encode(daemon.state)
+        mocker.patch.object(daemon.live.table, "handle", side_effect=ZeroDivisionError)  # type: ignore[union-attr]
+        with pytest.raises(TableStopped, match="an error in the program"):
+            daemon.take(OpenTable(who="dana", role=Role.DEALER))
+        again = asyncio.Event()
+        daemon.listen(lambda ts, events: again.set() if events else None)
+        await again.wait()
+        with JournalReader(tmp_path / "run/journal.db") as reader:
+            assert [event.kind for event in reader.events()].count("host.started") == 2
+        assert daemon.take(OpenTable(who="dana", role=Role.DEALER))[0].kind == "table.opened"
+        assert encode(daemon.state) != before
+        await daemon.close()
+
+    asyncio.run(run())
