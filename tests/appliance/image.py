@@ -36,7 +36,7 @@ printf '%s\\n' {" ".join(INITRAMFS_MODULES)} > "$1/etc/initramfs-tools/modules"
 AFTER = """
 echo appliance > "$1/etc/hostname"
 mkdir "$1/etc/systemd/system/qemu-guest-agent.service.d"
-printf '[Service]\\nStandardOutput=null\\nStandardError=null\\n' \\
+printf '[Service]\\nLogLevelMax=warning\\n' \\
   > "$1/etc/systemd/system/qemu-guest-agent.service.d/quiet.conf"
 printf '/dev/vda / ext4 defaults 0 1\\n' > "$1/etc/fstab"
 rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/* "$1"/etc/apt/auth.conf "$1"/etc/apt/auth.conf.d/*
