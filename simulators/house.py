@@ -24,6 +24,7 @@ from firmware_bridge.session import EventMark, HostSession
 from simulators.cards import Cards
 from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.faults import FaultPlan
+from simulators.firmware import Firmware
 from simulators.shuffling import Shuffle
 from simulators.wires import VirtualLine, WireQuality
 
@@ -180,6 +181,7 @@ class House:
         shoe_plan: FaultPlan | None = None,
         timing: LinkTiming | None = None,
         card_by_card: bool = False,
+        build: Callable[..., Firmware] = Firmware,
     ) -> None:
         """Without a `journal_file` the journal is in memory. `timing` is that of the links.
 
@@ -199,6 +201,7 @@ class House:
             shoe_plan=shoe_plan,
             timing=timing,
             clock=None if card_by_card else lambda: self.now,
+            build=build,
         )
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0

@@ -306,6 +306,7 @@ def _count_wanted(state: State, data: dict[str, Any]) -> None:
 @_changes("stub.removed")
 def _stub_out(state: State, data: dict[str, Any]) -> None:
     _now(state).stub_out = True
+    _nothing_at_exit(state, "shoe")
 
 
 @_changes("stub.counted")
@@ -336,10 +337,16 @@ def _wagers(state: State, data: dict[str, Any]) -> None:
     _now(state).wagers_open = False
 
 
-@_changes("round.completed", "void.completed")
+@_changes("round.completed")
 def _round_over(state: State, data: dict[str, Any]) -> None:
     state.round = None
     state.seats = []
+
+
+@_changes("void.completed")
+def _void_over(state: State, data: dict[str, Any]) -> None:
+    _round_over(state, data)
+    state.rounds_uncounted = 0  # every card was gathered and counted, also where the deck has left
 
 
 # --- devices --------------------------------------------------------------------------------------------------------
@@ -473,6 +480,18 @@ def _presented(state: State, data: dict[str, Any]) -> None:
         given.presented = data["cards"]
         if data["cards"]:  # no cards, nothing to wait for
             device.at_exit = msgspec.structs.replace(given)  # a copy: the two live on apart
+
+
+@_changes("cards.gathered")
+def _gathered(state: State, data: dict[str, Any]) -> None:
+    _nothing_at_exit(state, ledger.DEVICE_OF.get(data["place"], ""))
+
+
+def _nothing_at_exit(state: State, name: str) -> None:
+    """A person has emptied the device: if it tells later that its exit was emptied, those cards are counted already."""
+    device = state.devices.get(name)
+    if device:
+        device.at_exit = None
 
 
 @_changes("exit.emptied")

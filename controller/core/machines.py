@@ -108,7 +108,7 @@ TABLE: tuple[Row, ...] = (
     ("hand.found_wrong", [*_ROUND], None),
     ("hand.collected", [T.REVEALING, T.CLEARING], None),
     ("stub.count_wanted", [T.DEALING, T.ACTING], None),
-    ("stub.removed", _AFTER_DEAL, None),
+    ("stub.removed", [*_AFTER_DEAL, T.STUB_COUNT], None),
     ("stub.counted", _AFTER_DEAL, None),
     ("misdeal.answered", [T.STUB_COUNT], None),
     ("wagers.returned", [T.VOIDING], None),

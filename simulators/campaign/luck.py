@@ -1,0 +1,133 @@
+"""What one seed decides: how a table is set up, and what goes wrong there, when, and with what.
+
+A campaign is a row of shifts. A shift is one table, opened new and played for a number of rounds; its bad luck is a
+list that is drawn before the first card is dealt. So a shift can be repeated with any part of that list.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from controller.core.game import DRAGON_POKER, Method
+from controller.core.setup import Setup, ShufflerKind
+from simulators.faults import OF_THE_MECHANICS, FaultName
+
+SHIFT_ROUNDS: Final = 25
+DEFAULT_RATE: Final = 0.5  # mishaps in each round, on average
+ROUND_S: Final = 60.0  # about as long as a round takes: a mishap comes anywhere in it
+
+# What goes wrong with a device is named as its fault: `jam`, `power_loss` and so on.
+OF_DEVICES: Final = tuple(str(fault) for fault in FaultName)
+OF_WIRES: Final = ("wire_loss", "wire_flips", "wire_delay", "wire_repeats")
+OF_THE_HOST: Final = ("host_dies", "host_dies_before_commit", "host_dies_after_commit", "host_dies_after_send")
+OF_THE_DISK: Final = ("disk_full", "disk_error", "disk_lies")  # `lies`: written, and a failure reported
+OF_THE_CLOCK: Final = ("clock_jumps", "clock_late")  # the wall clock; a report that comes with an earlier time
+OF_PEOPLE: Final = (
+    "wrong_button",  # somebody presses anything
+    "wrong_deck",  # a deck goes where it does not belong
+    "missed_step",  # done, and not told
+    "pressed_twice",
+    "two_at_once",
+    "hasty_hand",  # cards are taken before they are all out
+    "open_door",
+    "dropped_card",
+    "long_pause",
+)
+KINDS: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)
+GROUPS: Final = {
+    "devices": OF_DEVICES,
+    "wires": OF_WIRES,
+    "host": OF_THE_HOST,
+    "disk": OF_THE_DISK,
+    "clock": OF_THE_CLOCK,
+    "people": OF_PEOPLE,
+}
+_RARE: Final = {"dead": 0.15, "long_pause": 0.3}  # they cost the rest of a shift, or much virtual time
+_WEIGHTS: Final = [_RARE.get(kind, 1.0) for kind in KINDS]
+_ALONE_EVERY: Final = 3  # every third shift has one kind of mishap only
+
+_SHORT_LIFE: Final = msgspec.structs.replace(DRAGON_POKER, life_h=dict.fromkeys(Method, 1))
+_SETUPS: Final = (
+    *[Setup()] * 6,
+    *[Setup(hold_dealer=True)] * 3,
+    *[Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))] * 3,
+    Setup(shuffler=ShufflerKind(counts=True), hold_dealer=True),
+    Setup(shuffler=ShufflerKind(feeds_shoe=True)),
+    Setup(shuffler=ShufflerKind()),
+    Setup(shuffler=ShufflerKind(counts=True), method=Method.MANUAL_SHOE),
+    Setup(shuffler=ShufflerKind(counts=True), method=Method.HAND),
+    Setup(shuffler=None, backs=("red",)),
+    Setup(shuffler=None, backs=("red",), method=Method.MANUAL_SHOE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """One thing that goes wrong, so long after the beginning of a round."""
+
+    number: int  # in its shift, from 1: what `--only` names
+    kind: str
+    round: int  # of the shift, from 0
+    after_s: float
+    device: str
+    after_cards: int
+    for_s: float
+    salt: int  # decides whatever is still open when it comes
+
+    def __str__(self) -> str:
+        where = f" of the {self.device}" if self.kind in OF_DEVICES or self.kind in OF_WIRES else ""
+        return f"{self.number}: {self.kind}{where} in round {self.round + 1}, {self.after_s:.1f} s after its begin"
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """One table and its luck."""
+
+    seed: int
+    number: int
+    rate: float
+    rounds: int
+    setup: Setup
+    seats: tuple[int, ...]
+    mishaps: tuple[Mishap, ...]
+
+
+def draw(seed: int, number: int, rate: float = DEFAULT_RATE, rounds: int = SHIFT_ROUNDS) -> Shift:
+    """The luck of one shift. `rounds` less than a whole shift cuts it short and changes nothing before."""
+    rng = random.Random(f"{seed}/{number}")
+    setup = rng.choice(_SETUPS)
+    if rng.random() < 0.3:
+        setup = msgspec.structs.replace(setup, game=_SHORT_LIFE)
+    alone = KINDS[number // _ALONE_EVERY % len(KINDS)] if number % _ALONE_EVERY == 0 else None
+    mishaps = []
+    for at in range(SHIFT_ROUNDS):
+        for _ in range(_how_many(rate, rng)):
+            kind = rng.choices(KINDS, _WEIGHTS)[0]
+            mishaps.append(_mishap(len(mishaps) + 1, alone or kind, at, rng))
+    seats = tuple(sorted(rng.sample(range(1, setup.seats + 1), rng.choice((1, 2, 3, 3, 6)))))
+    return Shift(seed, number, rate, min(rounds, SHIFT_ROUNDS), setup, seats, tuple(mishaps))
+
+
+def _how_many(rate: float, rng: random.Random) -> int:
+    """A whole number that is `rate` on average; now and then two at once, since faults come together too."""
+    whole, part = divmod(rate, 1)
+    number = int(whole) + (rng.random() < part)
+    return number * 2 if number and rng.random() < 0.25 else 0 if number and rng.random() < 1 / 3 else number
+
+
+def _mishap(number: int, kind: str, at: int, rng: random.Random) -> Mishap:
+    mechanical = kind in {str(fault) for fault in OF_THE_MECHANICS}
+    return Mishap(
+        number,
+        kind,
+        at,
+        round(rng.uniform(0.0, ROUND_S), 3),
+        rng.choice(("shuffler", "shoe")),
+        rng.choice((0, 1, 2, 5, 11, 50)) if mechanical else 0,
+        round(rng.choice((0.05, 1.0, 6.0, 20.0)) * rng.uniform(0.2, 1.8), 3),
+        rng.randrange(2**32),
+    )

@@ -1,0 +1,457 @@
+"""People who make mistakes, and put them right: the wrong button, the wrong deck, a step missed, two at once.
+
+What they do wrong they do with their hands and with the table's buttons. What the table takes from a wrong button they
+then also do, as people who find that they have said so; what it refuses they leave alone.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from controller.core import actions as act
+from controller.core import ledger
+from controller.core.actions import Action, AnyAction, Role
+from controller.core.game import Method
+from controller.core.gathering import emptied_by_device, next_place
+from controller.core.guards import in_service, inside
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.state import Event
+from firmware_bridge.messages import Mode
+from simulators.campaign.checks import DEALERS_SEAT, Witness
+from simulators.campaign.house import UnluckyHouse
+from simulators.campaign.luck import Mishap
+from simulators.cards import DECK_SIZE, Place, Spot
+from simulators.faults import FaultName
+from simulators.people import RACK, SOURCE, WHO, People, hand, taken
+
+FLOOR = Spot(Place.FLOOR)
+AWAY_S = 60.0  # a device that is dead is given up after this time
+NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
+BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
+PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
+_IN_SHUFFLER = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
+_LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
+
+
+class NoMoreDecks(Exception):
+    """The cupboard is empty: the shift is over."""
+
+
+class ClumsyPeople(People):
+    """The dealer and the floorperson, on a bad day."""
+
+    house: UnluckyHouse
+
+    def __init__(self, house: UnluckyHouse, witness: Witness) -> None:
+        super().__init__(house)
+        self.witness = witness
+        self._at_next_step: list[Mishap] = []
+        self._laid: Spot | None = None  # where the last stack was laid
+        self._lost_since: dict[str, float] = {}
+        house.confuse = self.confuse
+
+    # --- mistakes ---------------------------------------------------------------------------------------------------
+
+    def confuse(self, mishap: Mishap) -> bool:
+        """A mistake is made now, or with the next step. False where there is nothing to do wrong."""
+        rng = random.Random(mishap.salt)
+        kind = mishap.kind
+        if self.house.dark:
+            return False
+        if kind == "wrong_button":
+            self.press(self.some_button(rng))
+        elif kind == "hasty_hand":
+            return self._grab(mishap.device)
+        elif kind == "open_door":
+            return self._open_door(mishap)
+        elif kind == "dropped_card":
+            return self._drop(rng)
+        else:
+            self._at_next_step.append(mishap)
+        return True
+
+    def _mistake(self, *kinds: str) -> Mishap | None:
+        for mishap in self._at_next_step:
+            if mishap.kind in kinds:
+                self._at_next_step.remove(mishap)
+                return mishap
+        return None
+
+    def some_button(self, rng: random.Random) -> Action:
+        """Anything, by anybody."""
+        state = self.house.state
+        kind = rng.choice(BUTTONS)
+        role = rng.choice(kind.roles) if rng.random() < 0.8 else rng.choice(list(Role))
+        decks = list(state.decks) or ["red-1"]
+        values: dict[str, Any] = {
+            "deck": self._fresh(rng) if kind is act.ReceiveDeck else rng.choice([*decks, "none-1"]),
+            "back": rng.choice(("red", "blue", "green")),
+            "prepared": rng.random() < 0.2,
+            "good": rng.random() < 0.9,
+            "reason": "a card is bent",
+            "depth": rng.choice((5, 9, 10, 20, 52, 53)),
+            "seats": rng.choice(((1,), (2, 4), (1, 2, 3, 4, 5, 6), (7,), ())),
+            "target": rng.choice(("seat1", "seat3", "seat6", "dealer")),
+            "cards": rng.choice((0, 1, 2, 3, 4, 40, 53)),
+            "misdealt": rng.random() < 0.5,
+            "place": rng.choice(PLACES),
+            "device": rng.choice(("shuffler", "shoe")),
+            "how": rng.choice(("covered", "removed", "marked", "sold")),
+            "method": rng.choice(list(Method)),
+            "person": WHO[Role.DEALER],
+            "warning": rng.choice([*state.warnings, "shoe.jam"]),
+        }
+        fields = {name: values[name] for name in kind.__struct_fields__ if name in values}
+        return kind(who=WHO[role], role=role, **fields)
+
+    def _fresh(self, rng: random.Random) -> str:
+        state = self.house.state
+        new = [name for name in self.house.decks if name not in state.decks and name not in state.retired]
+        return rng.choice(new[:3]) if new else "red-1"
+
+    def press(self, action: Action) -> list[Event]:
+        """Somebody presses a button at this very moment; what the table takes, they do as well."""
+        if isinstance(action, act.GatherCards) and action.deck in self.house.state.decks:
+            for spot in self._spots_of(action.place):
+                self._move(action.deck, spot, self._own(action.deck))
+        round_ = self.house.state.round
+        left = [*round_.plan[round_.dealt :]] if round_ else []
+        made = self._ask(action)
+        if taken(made) and made:
+            self._do(action, left)
+        return made
+
+    def _spots_of(self, place: str) -> list[Spot]:
+        if place in ("missing", "shuffler") or place not in PLACES:
+            return []
+        if place == "shoe":
+            return [] if "shoe" not in self.house.wired else self._spots(place)
+        return self._spots(place)
+
+    def _do(self, action: Action, left: list[Any]) -> None:
+        """What was said is done."""
+        cards, state = self.house.cards, self.house.state
+        if isinstance(action, act.InsertDeck):
+            if not cards.count(Spot(Place.INFEED)):
+                self._collect(action.deck, self._own(action.deck))
+                self.house.wired["shuffler"].device.load(self._own(action.deck), self.house.now)
+        elif isinstance(action, act.LoadDeck):
+            self._collect(action.deck, self._own(action.deck))
+            if state.method is not Method.AUTOMATED_SHOE:
+                cards.move_all(self._own(action.deck), SOURCE[state.method])
+            elif not cards.count(Spot(Place.SHOE)):
+                self.house.wired["shoe"].device.load(self._own(action.deck), self.house.now)
+        elif isinstance(action, act.SpreadDeck | act.ShuffleByHand | act.RemoveDeck):
+            self._collect(action.deck, self._own(action.deck))
+        elif isinstance(action, act.CloseTable):
+            for name in self.house.decks:
+                self._collect(name, self._own(name))
+        elif isinstance(action, act.RemoveStub):
+            self._take_stub()
+        elif isinstance(action, act.CollectHand):
+            cards.move_all(hand(action.target), RACK)
+        elif isinstance(action, act.CollectAll):
+            for spot in cards.spots(Place.HAND):
+                cards.move_all(spot, RACK)
+        elif isinstance(action, act.DealCards):
+            self._lay_up_to()
+        elif isinstance(action, act.FinishDeal):
+            self._lay_up_to()
+        elif isinstance(action, act.ReportFaceUp):
+            self._expose()
+
+    def _take_stub(self) -> None:
+        round_ = self.house.state.round
+        automated = round_ is not None and round_.method is Method.AUTOMATED_SHOE
+        for spot in self._spots(ledger.SHOE) if automated else [self._source()]:
+            self._fetch(spot, RACK)
+
+    def _expose(self) -> None:
+        """The card that was reported is turned up at the exit, or goes from the deck to the rack."""
+        cards, round_ = self.house.cards, self.house.state.round
+        if round_ and round_.method is Method.AUTOMATED_SHOE:
+            at_exit = [card for card in cards.pile(Spot(Place.EXIT, 0)) if not card.face_up]
+            if at_exit:
+                cards.flip(at_exit[0])
+        elif cards.count(self._source()):
+            cards.move_top(1, self._source(), RACK)
+
+    def _grab(self, device: str) -> bool:
+        """What lies at the exit is taken at once, whole or not."""
+        wired = self.house.wired.get(device)
+        if wired is None or not self.house.cards.count(wired.device.mechanics.exit):
+            return False
+        self._take_from(device)
+        return True
+
+    def _open_door(self, mishap: Mishap) -> bool:
+        wired = self.house.wired.get(mishap.device)
+        if wired is None or not wired.device.door(True, self.house.now):
+            return False
+        self.house.later(mishap.for_s, lambda: wired.device.door(False, self.house.now))
+        return True
+
+    def _drop(self, rng: random.Random) -> bool:
+        """A card of a deck in use falls out of somebody's hands."""
+        cards = self.house.cards
+        spots = [*cards.spots(Place.HAND), RACK, *(self._own(name) for name in self.house.state.decks)]
+        spot = rng.choice(spots)
+        if not cards.count(spot):
+            return False
+        (card,) = cards.move_top(1, spot, FLOOR)
+        self.witness.lost_by_a_person(card.deck)
+        return True
+
+    def _wrong_deck(self, mishap: Mishap) -> None:
+        """A whole deck goes into a device that is empty, whatever deck it is; the dealer says which, truly."""
+        house, cards, state = self.house, self.house.cards, self.house.state
+        device = mishap.device
+        spot = Spot(Place.INFEED) if device == "shuffler" else Spot(Place.SHOE)
+        whole = [name for name in state.decks if self._whole(name)]
+        if device not in house.wired or cards.count(spot) or not whole or state.table not in _LOOSE:
+            return
+        deck = random.Random(mishap.salt).choice(whole)
+        self._collect(deck, self._own(deck))
+        house.wired[device].device.load(self._own(deck), house.now)
+        house.look()
+        self.pause()
+        told = act.InsertDeck if device == "shuffler" else act.LoadDeck
+        if house.state.decks.get(deck) and house.state.decks[deck].state not in (*_IN_SHUFFLER, DeckState.LOADED):
+            made = self.tell(told, deck=deck)
+            found = house.state.decks.get(deck)
+            if not taken(made) and found and found.state not in (*_IN_SHUFFLER, DeckState.LOADED):
+                self._move(deck, spot, self._own(deck))  # out again
+
+    def _whole(self, name: str) -> bool:
+        spots = [RACK, *self.house.cards.spots(Place.TABLE)]
+        return sum(card.deck == name for spot in spots for card in self.house.cards.pile(spot)) == DECK_SIZE
+
+    def _move(self, deck: str, source: Spot, target: Spot) -> int:
+        number = 0
+        for card in self.house.cards.pile(source):
+            if card.deck == deck and source != target:
+                self.house.cards.move_card(card, source, target)
+                number += 1
+        return number
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    def _ask(self, action: Action) -> list[Event]:
+        """Tell the table, which must answer."""
+        house = self.house
+        before = house.restarts
+        made = house.report(action)  # type: ignore[arg-type]
+        if not house.dark and house.restarts == before:
+            self.witness.check("action answered", bool(made), action)
+        house.look()
+        return made
+
+    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Event]:
+        """Somebody tells the table; or forgets to, or does it twice, or two do it at once."""
+        role = role or kind.roles[0]
+        self.pause()
+        if self._mistake("missed_step"):
+            return []
+        action = kind(who=WHO[role], role=role, **fields)
+        made = self._ask(action)
+        if self._mistake("pressed_twice"):
+            self._ask(action)
+        both = self._mistake("two_at_once")
+        if both:
+            self.press(self.some_button(random.Random(both.salt)))
+        return made
+
+    # --- putting things right ---------------------------------------------------------------------------------------
+
+    def chore(self) -> bool:
+        """One thing that has to be done now: first what a good person would not have come to."""
+        self.house.wait_for_light()
+        pause = self._mistake("long_pause")
+        if pause:
+            self.house.run(lambda: False, 60.0 + 90.0 * pause.for_s)
+            self.house.wait_for_light()
+        wrong = self._mistake("wrong_deck")
+        if wrong:
+            self._wrong_deck(wrong)
+        self._take_back()
+        self._tidy_rack()
+        return self._open_again() or self._give_up_device() or self._back_to_method() or super().chore()
+
+    def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
+        """Fetch a new deck, as long as there are any."""
+        try:
+            return super().bring(back, prepared=prepared)
+        except StopIteration:
+            raise NoMoreDecks from None
+
+    def _open_again(self) -> bool:
+        """A table that was closed or left idle by mistake."""
+        state = self.house.state
+        if state.table is TableState.CLOSED:
+            return taken(self.tell(act.OpenTable))
+        if state.table is not TableState.IDLE:
+            return False
+        for name, deck in state.decks.items():
+            if deck.state in (DeckState.DELIVERED, DeckState.STACKED, DeckState.RACKED, DeckState.MIXED, DeckState.CUT):
+                made = self.tell(act.SpreadDeck, deck=name)
+                if taken(made):
+                    self._collect(name, self._own(name))
+                    return True
+        return taken(self.tell(act.PlayerArrived))
+
+    def _give_up_device(self) -> bool:
+        """A dead device is marked out of order, and another way is found."""
+        house, state = self.house, self.house.state
+        for name, wired in house.wired.items():
+            device = state.devices[name]
+            dead = FaultName.DEAD in wired.device.faults
+            if not dead or device.online:
+                continue
+            since = self._lost_since.setdefault(name, house.now)
+            if device.state is DeviceState.OUT_OF_SERVICE or house.now < since + AWAY_S:
+                continue
+            if state.round and not (state.round.void and not inside(state, name)):
+                continue
+            if taken(self.tell(act.TakeOutOfService, device=name, how="marked")):
+                return True
+        return False
+
+    def _back_to_method(self) -> bool:
+        """Devices that work are used, and the table deals as it was set up wherever that is possible."""
+        house, state = self.house, self.house.state
+        if state.round or state.table not in _LOOSE:
+            return False
+        for name, device in state.devices.items():
+            if device.state is DeviceState.OUT_OF_SERVICE and FaultName.DEAD not in house.wired[name].device.faults:
+                return taken(self.tell(act.PutInService, device=name))
+        wanted = house.setup.method
+        if wanted is Method.AUTOMATED_SHOE and not in_service(state, "shoe"):
+            wanted = Method.MANUAL_SHOE
+        if wanted is Method.HAND and not in_service(state, "shuffler"):
+            wanted = Method.MANUAL_SHOE
+        if state.method is wanted:
+            return self._one_deck()
+        for name, deck in state.decks.items():
+            if deck.state is DeckState.LOADED:
+                return taken(self.tell(act.UnloadDeck, deck=name))
+        return taken(self.tell(act.ChangeMethod, method=wanted))
+
+    def _one_deck(self) -> bool:
+        """Without a shuffler, one of two decks leaves the table."""
+        state = self.house.state
+        if in_service(state, "shuffler") or len(state.decks) < 2:
+            return False
+        for name, deck in state.decks.items():
+            if deck.back != state.due and set(deck.cards) <= {ledger.TABLE, ledger.RACK, ledger.GONE}:
+                made = self.tell(act.RemoveDeck, deck=name)
+                if taken(made):
+                    self._collect(name, self._own(name))
+                    return True
+        return False
+
+    def _tidy_rack(self) -> None:
+        """Spare cards without their deck do not stay in the rack."""
+        pile = self.house.cards.pile(RACK)
+        if any(card.index >= DECK_SIZE for card in pile):
+            decks = {card.deck for card in pile if card.index < DECK_SIZE}
+            for card in pile:
+                if card.deck not in decks:
+                    self.house.cards.move_card(card, RACK, FLOOR)
+
+    def _take_back(self) -> None:
+        """A stack that was laid in the moment of a void, and that the table takes to be on the pile, goes there."""
+        state, cards = self.house.state, self.house.cards
+        if state.table is not TableState.VOIDING or not state.round:
+            return
+        spot, deck = self._laid, state.round.deck
+        if spot is None or deck not in state.decks:
+            return
+        target = "dealer" if spot.number == DEALERS_SEAT else f"seat{spot.number}"
+        for _ in range(cards.count(spot) - state.decks[deck].cards.get(target, 0)):
+            cards.move_top(1, spot, self._own(deck))
+        self._laid = None
+
+    # --- as good people do, with what may have gone wrong before ------------------------------------------------------
+
+    def _take(self, name: str) -> bool:
+        device = self.house.wired[name].device
+        if not self.house.cards.count(device.mechanics.exit) or device.mechanics.mode is Mode.WORKING:
+            return False
+        self.pause()  # a stack is taken when it is whole, and when the table knows of it
+        self._take_from(name)
+        return True
+
+    def _take_from(self, name: str) -> None:
+        """Take what lies at the exit, and lay it where it belongs."""
+        house = self.house
+        device = house.wired[name].device
+        pile = house.cards.pile(device.mechanics.exit)
+        if not pile:
+            return
+        given, round_ = house.state.devices[name].at_exit, house.state.round
+        target = self._own(pile[0].deck)
+        if given and name == "shoe" and round_ and not round_.void:
+            target = RACK if given.target == "stub" else hand(given.target)
+        self._laid = target if target.place is Place.HAND else None
+        for card in device.take(target, house.now):
+            if card.face_up:
+                house.cards.flip(card)
+                if target.place is Place.HAND:
+                    house.cards.move_card(card, target, RACK)
+        house.look()
+
+    def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
+        """Take the cards of a deck, or all, from a spot; at an exit the sensor sees it, and all of them come."""
+        for wired in self.house.wired.values():
+            if spot == wired.device.mechanics.exit:
+                number = sum(card.deck == deck or not deck for card in wired.device.take(target, self.house.now))
+                self._put_away_foreign(target, deck)
+                return number
+        number = self._move(deck, spot, target) if deck else len(self.house.cards.move_all(spot, target))
+        self._put_away_foreign(spot, deck)
+        return number
+
+    def _put_away_foreign(self, spot: Spot, deck: str) -> None:
+        """A spare card with another back is seen at once, and put back to the spares."""
+        for card in self.house.cards.pile(spot):
+            if deck and card.deck != deck and card.index >= DECK_SIZE:
+                self.house.cards.move_card(card, spot, FLOOR)
+
+    def _collect(self, deck: str, target: Spot) -> None:
+        super()._collect(deck, target)
+        self._put_away_foreign(target, deck)
+
+    def _gather(self, name: str) -> bool:
+        state = self.house.state
+        if state.round and state.round.deck == name and state.round.wagers_open:
+            return False
+        place = next_place(state, name)
+        if not place or emptied_by_device(state, place) or place == ledger.MISSING:
+            return super()._gather(name)
+        number = sum(self._fetch(spot, self._own(name), name) for spot in self._spots(place))
+        self.house.look()
+        return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
+
+    def _remove_stub(self, method: Method) -> bool:
+        if method is Method.AUTOMATED_SHOE and emptied_by_device(self.house.state, ledger.SHOE):
+            return False
+        made = self.tell(act.RemoveStub)
+        if taken(made):
+            self._take_stub()
+        return taken(made)
+
+    def _lay(self) -> bool:
+        self._lay_up_to()
+        return taken(self.tell(act.FinishDeal))
+
+    def _lay_up_to(self) -> None:
+        """Lay the cards that are still missing before the hands: what was laid and not told is not laid again."""
+        round_, cards = self.house.state.round, self.house.cards
+        if round_ is None:
+            return
+        for target in dict.fromkeys(stack.target for stack in round_.plan):
+            share = sum(stack.cards for stack in round_.plan if stack.target == target)
+            there = min(share - cards.count(hand(target)), cards.count(self._source()))
+            if there > 0:
+                cards.move_top(there, self._source(), hand(target))

@@ -1,0 +1,148 @@
+"""Plays the shifts of a campaign, one after another or several at once; the result does not depend on how many."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import msgspec
+
+from controller import live
+from controller.core.machines import TableState
+from simulators.campaign.checks import Broken, Witness
+from simulators.campaign.house import UnluckyHouse
+from simulators.campaign.luck import DEFAULT_RATE, SHIFT_ROUNDS, Mishap, Shift, draw
+from simulators.campaign.people import ClumsyPeople, NoMoreDecks
+
+FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
+SNAPSHOT_EVERY = 250  # events: so that a shift has some
+LONGEST_S = 2400.0  # of virtual time, for one round with all that comes in between
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """What did not hold, and where."""
+
+    check: str
+    text: str
+    shift: int
+    round: int
+    at_s: float
+
+
+class Result(msgspec.Struct):
+    """What one shift, or many, have come to."""
+
+    rounds: int = 0
+    completed: int = 0
+    events: int = 0
+    table_s: float = 0.0  # virtual seconds
+    faults: dict[str, int] = {}
+    voids: dict[str, int] = {}
+    recoveries: dict[str, int] = {}
+    checks: dict[str, int] = {}
+    violations: list[Violation] = []
+
+    def add(self, other: Result) -> None:
+        """Put another result to this one."""
+        self.rounds += other.rounds
+        self.completed += other.completed
+        self.events += other.events
+        self.table_s += other.table_s
+        self.violations = [*self.violations, *other.violations]
+        for mine, theirs in (
+            (self.faults, other.faults),
+            (self.voids, other.voids),
+            (self.recoveries, other.recoveries),
+            (self.checks, other.checks),
+        ):
+            for key, number in theirs.items():
+                mine[key] = mine.get(key, 0) + number
+
+
+def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
+    """One table from its opening to the end of the shift, or to the first thing that does not hold."""
+    mishaps = [mishap for mishap in shift.mishaps if only is None or mishap.number in only]
+    folder = FAST_FOLDER if FAST_FOLDER.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="campaign-", dir=folder) as made, _snapshots_often():
+        witness = Witness(shift)
+        house = UnluckyHouse(Path(made) / "journal.db", shift, witness)
+        witness.house = house
+        violations = []
+        try:
+            _play(shift, house, witness, mishaps)
+        except Broken as broken:
+            violations.append(_violation(shift, house, witness, broken.check, broken.text))
+        except NoMoreDecks:
+            pass
+        except Exception as error:  # whatever it is, it is what a campaign is for
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+            violations.append(_violation(shift, house, witness, "no crash", text))
+        finally:
+            house.close()
+        witness.made["no crash"] += 1
+        witness.recoveries["host restarts"] += house.restarts
+        return Result(
+            rounds=witness.rounds,
+            completed=witness.completed,
+            events=len(house.events),
+            table_s=house.now,
+            faults=_plain(house.happened - house.waiting_faults()),
+            voids=_plain(witness.voids),
+            recoveries=_plain(witness.recoveries),
+            checks=dict(witness.made),
+            violations=violations,
+        )
+
+
+def _plain(counter: Counter[str]) -> dict[str, int]:
+    return {key: counter[key] for key in sorted(counter) if counter[key]}
+
+
+def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, text: str) -> Violation:
+    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3))
+
+
+def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mishap]) -> None:
+    people = ClumsyPeople(house, witness)
+    people.open()
+    comes_back(witness, people)
+    house.wait_for_light()
+    for at in range(shift.rounds):
+        for mishap in mishaps:
+            if mishap.round == at:
+                house.plan(mishap)
+        before = witness.rounds
+        while witness.rounds == before or not _quiet(house):
+            if witness.rounds == before and _quiet(house):
+                people.play(shift.seats)
+            comes_back(witness, people)
+            house.wait_for_light()
+        witness.quiet()
+    witness.end()
+
+
+def _quiet(house: UnluckyHouse) -> bool:
+    """Bets can be made, and that is stored: what a host believes that has just died is not."""
+    return not house.dark and house.state.table is TableState.BETTING and house.state.round is None
+
+
+def comes_back(witness: Witness, people: ClumsyPeople) -> None:
+    """The table must get into play again."""
+    back = people.work(limit_s=LONGEST_S)
+    witness.check("comes back", back, people.house.live.table.next_step(people.house.now))
+
+
+@contextlib.contextmanager
+def _snapshots_often() -> Iterator[None]:
+    before, live.SNAPSHOT_EVERY = live.SNAPSHOT_EVERY, SNAPSHOT_EVERY
+    try:
+        yield
+    finally:
+        live.SNAPSHOT_EVERY = before
