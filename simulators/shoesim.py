@@ -280,6 +280,41 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
     sys.exit(1 if failed else 0)
 
 
+@cli.command("campaign")
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides everything.")
+@click.option("--rounds", type=click.IntRange(min=0), default=1000, show_default=True, help="Rounds to play.")
+@click.option("--faults", default="", metavar="RATE|N",
+              help="What goes wrong: a rate for each round (0.5), or a number for all rounds (10000).")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True,
+              help="Processes; the result does not depend on it.")  # fmt: skip
+@click.option("--shift", type=click.IntRange(min=0), help="Play this shift alone, to repeat what has failed.")
+@click.option("--only", default="", metavar="N,N", help="With --shift: only these mishaps come; `none` for none.")
+@click.option("--defect", default="", metavar="NAME", help="Plant this defect, and see whether it is caught.")
+@click.option("--defects", is_flag=True, help="Plant every defect, one after another, after the rounds.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the report as one page with plots.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def campaign_(as_json: bool, **options: Any) -> None:
+    """Play rounds in which everything goes wrong. Exit 0 when all that must hold has held.
+
+    \b
+    Examples:
+      shoesim campaign --seed 7 --rounds 2000 --jobs 2 --html build/campaign.html
+      shoesim campaign --rounds 0 --defects
+      shoesim campaign --defect turn_not_passed
+    """
+    from simulators.campaign.command import run_campaign
+    from simulators.campaign.defects import DEFECTS
+
+    defect = options["defect"]
+    if defect and defect not in DEFECTS:
+        raise click.BadParameter(f"no defect {defect!r}; there are: {', '.join(DEFECTS)}", param_hint="--defect")
+    try:
+        good = run_campaign(json=as_json, **options)
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    sys.exit(0 if good else 1)
+
+
 def main() -> None:
     """The command."""
     cli(prog_name="shoesim")

@@ -124,7 +124,7 @@ class _Round:
         self.number: int = event.data["round"]
         self.deck: str = event.data["deck"]
         self.seats: list[int] = event.data["seats"]
-        self.order = [stack["target"] for stack in event.data["plan"]]
+        self.order = [*(f"seat{seat}" for seat in sorted(self.seats)), "dealer"]
         self.at = 0  # how far the dealing has come in the order
         self.void_seq = 0
         self.acted = False
@@ -284,7 +284,7 @@ class Witness:
         if self._round:
             self._round.excused = True
 
-    # --- what the table decides -------------------------------------------------------------------------------------
+    # --- what the table decides ---------------------------------------------------------------------------------------
 
     def decided(self) -> None:
         """Look at what was decided since the last time."""
@@ -334,7 +334,7 @@ class Witness:
             if type(value) is list and value and key not in _NUMBERED:
                 self.check("nothing undealt told", not all(type(part) is int for part in value), event)
 
-    # --- decks ------------------------------------------------------------------------------------------------------
+    # --- decks --------------------------------------------------------------------------------------------------------
 
     def _received(self, event: Event) -> None:
         deck = event.data["deck"]
@@ -392,7 +392,7 @@ class Witness:
         self._method = Method(event.data["method"])
         self.recoveries["other ways of dealing"] += 1
 
-    # --- devices ----------------------------------------------------------------------------------------------------
+    # --- devices ------------------------------------------------------------------------------------------------------
 
     def _out_of(self, event: Event) -> None:
         self._out_of_service.add(event.data["device"])
@@ -405,7 +405,7 @@ class Witness:
             self.recoveries["devices greeted"] += 1
         self._boots[event.data["device"]] = event.data["boot"]
 
-    # --- a round ----------------------------------------------------------------------------------------------------
+    # --- a round ------------------------------------------------------------------------------------------------------
 
     def _started(self, event: Event) -> None:
         house, deck, cards = self.house, event.data["deck"], self.house.cards
@@ -526,7 +526,7 @@ class Witness:
         self._uncounted = 0
         self._round = None
 
-    # --- warnings ---------------------------------------------------------------------------------------------------
+    # --- warnings -----------------------------------------------------------------------------------------------------
 
     def _raised(self, event: Event) -> None:
         self._warned[event.data["warning"]] = event.data["gone"]
@@ -545,10 +545,12 @@ class Witness:
         gone = self._warned.pop(key, None)
         self.check("warning cleared rightly", gone is True, f"{key} is cleared, its cause gone: {gone}")
         who, role = event.data.get("who", ""), event.data.get("role", "")
-        self.check("warning cleared rightly", bool(who) and role in MAY_CLEAR[what], f"{key} is cleared by {who}, {role}")
+        self.check(
+            "warning cleared rightly", bool(who) and role in MAY_CLEAR[what], f"{key} is cleared by {who}, {role}"
+        )
         self.recoveries["warnings cleared"] += 1
 
-    # --- between rounds, and at the end -----------------------------------------------------------------------------
+    # --- between rounds, and at the end -------------------------------------------------------------------------------
 
     def quiet(self) -> None:
         """Between two rounds: all that takes longer."""
@@ -597,7 +599,7 @@ class Witness:
         same = encode(self._mirror) == encode(self.house.state)
         self.check("replay is the same", same, f"event {self._mirror.seq} of the journal, {self._seen} were decided")
 
-    # --- cards ------------------------------------------------------------------------------------------------------
+    # --- cards --------------------------------------------------------------------------------------------------------
 
     def _piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]

@@ -178,7 +178,7 @@ class UnluckyHouse(House):
     def _open_journal(self) -> Journal:
         return FailingJournal(self._file, self.disk, create=not self._file.exists())
 
-    # --- the agenda -------------------------------------------------------------------------------------------------
+    # --- the agenda ---------------------------------------------------------------------------------------------------
 
     def plan(self, mishap: Mishap) -> None:
         """Let it come, counted from now."""
@@ -210,7 +210,7 @@ class UnluckyHouse(House):
         else:
             super().step(at)
 
-    # --- telling ----------------------------------------------------------------------------------------------------
+    # --- telling ------------------------------------------------------------------------------------------------------
 
     def report(self, report: Report) -> list[Event]:
         """A person waits until the table is there."""
@@ -236,7 +236,7 @@ class UnluckyHouse(House):
             self._dies_after_send = False
             raise HostDied
 
-    # --- a host without power ---------------------------------------------------------------------------------------
+    # --- a host without power -----------------------------------------------------------------------------------------
 
     def wait_for_light(self) -> None:
         """Let time pass until the host is there."""
@@ -273,7 +273,7 @@ class UnluckyHouse(House):
         if not self.dark:
             super().look()
 
-    # --- what goes wrong --------------------------------------------------------------------------------------------
+    # --- what goes wrong ----------------------------------------------------------------------------------------------
 
     def _happen(self, mishap: Mishap) -> None:
         kind = mishap.kind

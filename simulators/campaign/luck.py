@@ -35,6 +35,8 @@ OF_PEOPLE: Final = (
     "hasty_hand",  # cards are taken before they are all out
     "open_door",
     "dropped_card",
+    "short_cut",  # the cover card goes in too near the top, or not at all
+    "early_clear",  # a dealer clears whatever warning stands
     "long_pause",
 )
 KINDS: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)
@@ -62,6 +64,14 @@ _SETUPS: Final = (
     Setup(shuffler=ShufflerKind(counts=True), method=Method.HAND),
     Setup(shuffler=None, backs=("red",)),
     Setup(shuffler=None, backs=("red",), method=Method.MANUAL_SHOE),
+)
+DEFECT_SETUPS: Final = (
+    Setup(),
+    Setup(shuffler=ShufflerKind(feeds_shoe=True)),
+    Setup(shuffler=None, backs=("red",)),
+    Setup(hold_dealer=True),
+    Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)),
+    Setup(game=_SHORT_LIFE),
 )
 
 
@@ -96,17 +106,31 @@ class Shift:
     mishaps: tuple[Mishap, ...]
 
 
-def draw(seed: int, number: int, rate: float = DEFAULT_RATE, rounds: int = SHIFT_ROUNDS) -> Shift:
-    """The luck of one shift. `rounds` less than a whole shift cuts it short and changes nothing before."""
+def draw(
+    seed: int,
+    number: int,
+    rate: float = DEFAULT_RATE,
+    rounds: int = SHIFT_ROUNDS,
+    *,
+    setup: Setup | None = None,
+    kinds: tuple[str, ...] = (),
+) -> Shift:
+    """The luck of one shift. `rounds` less than a whole shift cuts it short and changes nothing before.
+
+    With `setup` and `kinds` the table is this one, and nothing else goes wrong.
+    """
     rng = random.Random(f"{seed}/{number}")
-    setup = rng.choice(_SETUPS)
+    drawn = rng.choice(_SETUPS)
     if rng.random() < 0.3:
-        setup = msgspec.structs.replace(setup, game=_SHORT_LIFE)
+        drawn = msgspec.structs.replace(drawn, game=_SHORT_LIFE)
+    setup = setup or drawn
     alone = KINDS[number // _ALONE_EVERY % len(KINDS)] if number % _ALONE_EVERY == 0 else None
-    mishaps = []
+    if kinds:
+        alone = None
+    mishaps: list[Mishap] = []
     for at in range(SHIFT_ROUNDS):
         for _ in range(_how_many(rate, rng)):
-            kind = rng.choices(KINDS, _WEIGHTS)[0]
+            kind = rng.choice(kinds) if kinds else rng.choices(KINDS, _WEIGHTS)[0]
             mishaps.append(_mishap(len(mishaps) + 1, alone or kind, at, rng))
     seats = tuple(sorted(rng.sample(range(1, setup.seats + 1), rng.choice((1, 2, 3, 3, 6)))))
     return Shift(seed, number, rate, min(rounds, SHIFT_ROUNDS), setup, seats, tuple(mishaps))

@@ -51,7 +51,7 @@ class ClumsyPeople(People):
         self._lost_since: dict[str, float] = {}
         house.confuse = self.confuse
 
-    # --- mistakes ---------------------------------------------------------------------------------------------------
+    # --- mistakes -----------------------------------------------------------------------------------------------------
 
     def confuse(self, mishap: Mishap) -> bool:
         """A mistake is made now, or with the next step. False where there is nothing to do wrong."""
@@ -65,6 +65,9 @@ class ClumsyPeople(People):
             return self._grab(mishap.device)
         elif kind == "open_door":
             return self._open_door(mishap)
+        elif kind == "early_clear":
+            self._at_next_step.append(mishap)  # and once more when the cause is gone
+            return self._clear_early()
         elif kind == "dropped_card":
             return self._drop(rng)
         else:
@@ -154,9 +157,7 @@ class ClumsyPeople(People):
         elif isinstance(action, act.CollectAll):
             for spot in cards.spots(Place.HAND):
                 cards.move_all(spot, RACK)
-        elif isinstance(action, act.DealCards):
-            self._lay_up_to()
-        elif isinstance(action, act.FinishDeal):
+        elif isinstance(action, act.DealCards | act.FinishDeal):
             self._lay_up_to()
         elif isinstance(action, act.ReportFaceUp):
             self._expose()
@@ -191,6 +192,26 @@ class ClumsyPeople(People):
             return False
         self.house.later(mishap.for_s, lambda: wired.device.door(False, self.house.now))
         return True
+
+    def _clear_early(self) -> bool:
+        """The dealer clears whatever stands, without looking."""
+        standing = list(self.house.state.warnings)
+        self._clear(standing)
+        return bool(standing)
+
+    def _clear(self, keys: list[str]) -> None:
+        for key in keys:
+            self.press(act.ClearWarning(who=WHO[Role.DEALER], role=Role.DEALER, warning=key))
+
+    def _cut_short(self) -> None:
+        """The dealer puts the cover card in too near the top, then loads the deck as it is."""
+        state = self.house.state
+        for name, deck in state.decks.items():
+            if deck.state is DeckState.MIXED and state.table in _LOOSE:
+                self.press(act.CutDeck(who=WHO[Role.DEALER], role=Role.DEALER, deck=name, depth=5))
+                if self.house.state.decks[name].state is DeckState.MIXED:
+                    self.press(act.LoadDeck(who=WHO[Role.DEALER], role=Role.DEALER, deck=name))
+                return
 
     def _drop(self, rng: random.Random) -> bool:
         """A card of a deck in use falls out of somebody's hands."""
@@ -235,7 +256,7 @@ class ClumsyPeople(People):
                 number += 1
         return number
 
-    # --- telling ----------------------------------------------------------------------------------------------------
+    # --- telling ------------------------------------------------------------------------------------------------------
 
     def _ask(self, action: Action) -> list[Event]:
         """Tell the table, which must answer."""
@@ -255,6 +276,8 @@ class ClumsyPeople(People):
             return []
         action = kind(who=WHO[role], role=role, **fields)
         made = self._ask(action)
+        if isinstance(action, act.RemoveDeck) and taken(made):
+            self._collect(action.deck, self._own(action.deck))  # it leaves the table, wherever it lay
         if self._mistake("pressed_twice"):
             self._ask(action)
         both = self._mistake("two_at_once")
@@ -262,7 +285,7 @@ class ClumsyPeople(People):
             self.press(self.some_button(random.Random(both.salt)))
         return made
 
-    # --- putting things right ---------------------------------------------------------------------------------------
+    # --- putting things right -----------------------------------------------------------------------------------------
 
     def chore(self) -> bool:
         """One thing that has to be done now: first what a good person would not have come to."""
@@ -271,6 +294,12 @@ class ClumsyPeople(People):
         if pause:
             self.house.run(lambda: False, 60.0 + 90.0 * pause.for_s)
             self.house.wait_for_light()
+        mixed = any(deck.state is DeckState.MIXED for deck in self.house.state.decks.values())
+        if mixed and self._mistake("short_cut"):
+            self._cut_short()
+        gone = [key for key, warned in self.house.state.warnings.items() if warned.gone]
+        if gone and self._mistake("early_clear"):
+            self._clear(gone)
         wrong = self._mistake("wrong_deck")
         if wrong:
             self._wrong_deck(wrong)
@@ -389,9 +418,10 @@ class ClumsyPeople(People):
         pile = house.cards.pile(device.mechanics.exit)
         if not pile:
             return
-        given, round_ = house.state.devices[name].at_exit, house.state.round
+        found, round_ = house.state.devices[name], house.state.round
+        given = found.at_exit or found.doing  # the table may not know yet that it is out; the dealer knows whose it is
         target = self._own(pile[0].deck)
-        if given and name == "shoe" and round_ and not round_.void:
+        if given and given.target and name == "shoe" and round_ and not round_.void:
             target = RACK if given.target == "stub" else hand(given.target)
         self._laid = target if target.place is Place.HAND else None
         for card in device.take(target, house.now):
@@ -440,6 +470,11 @@ class ClumsyPeople(People):
         if taken(made):
             self._take_stub()
         return taken(made)
+
+    def _take_away(self, name: str) -> bool:
+        """Nobody looks at the clock: an old deck is taken away when the table says so."""
+        told = self.house.live.table.next_step(self.house.now)
+        return "3.C" in told.clause and super()._take_away(name)
 
     def _lay(self) -> bool:
         self._lay_up_to()

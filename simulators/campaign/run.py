@@ -5,23 +5,25 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import tempfile
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from controller import live
 from controller.core.machines import TableState
 from simulators.campaign.checks import Broken, Witness
+from simulators.campaign.defects import DEFECTS, RATE, WITHIN, planted
 from simulators.campaign.house import UnluckyHouse
-from simulators.campaign.luck import DEFAULT_RATE, SHIFT_ROUNDS, Mishap, Shift, draw
+from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Mishap, Shift, draw
 from simulators.campaign.people import ClumsyPeople, NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
 SNAPSHOT_EVERY = 250  # events: so that a shift has some
+CALM = ("clock_jumps",)  # the luck of a day on which nothing happens
 LONGEST_S = 2400.0  # of virtual time, for one round with all that comes in between
 
 
@@ -63,6 +65,36 @@ class Result(msgspec.Struct):
         ):
             for key, number in theirs.items():
                 mine[key] = mine.get(key, 0) + number
+
+
+def play_defective(name: str, shift: int, seed: int, only: Collection[int] | None = None) -> Result:
+    """A shift of a build with a planted defect, with the luck that brings it out."""
+    defect = DEFECTS[name]
+    luck = draw(seed, shift, RATE, setup=DEFECT_SETUPS[defect.setup], kinds=defect.kinds or CALM)
+    with planted(name):
+        return play_shift(luck, only)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What became of a planted defect."""
+
+    defect: str
+    text: str
+    caught_by: str  # the check; empty where none has
+    rounds: int
+    violation: Violation | None = None
+
+
+def hunt(name: str, seed: int) -> Found:
+    """Play a build with a planted defect until something does not hold, or until the stated number of rounds."""
+    rounds = shift = 0
+    while rounds < WITHIN:
+        result = play_defective(name, shift, seed)
+        rounds += max(result.rounds, 1)
+        if result.violations:
+            return Found(name, DEFECTS[name].text, result.violations[0].check, rounds, result.violations[0])
+        shift += 1
+    return Found(name, DEFECTS[name].text, "", rounds)
 
 
 def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
@@ -146,3 +178,65 @@ def _snapshots_often() -> Iterator[None]:
         yield
     finally:
         live.SNAPSHOT_EVERY = before
+
+
+# --- a whole campaign -----------------------------------------------------------------------------------------------
+
+Told = Callable[[Result], None]
+J = TypeVar("J")
+D = TypeVar("D")
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One shift to be played, by whichever process is free."""
+
+    seed: int
+    shift: int
+    rate: float
+    rounds: int
+
+
+def jobs_of(seed: int, rounds: int, rate: float) -> list[Job]:
+    """The shifts of a campaign; the last may be a short one."""
+    return [
+        Job(seed, number, rate, min(SHIFT_ROUNDS, rounds - number * SHIFT_ROUNDS))
+        for number in range(-(-rounds // SHIFT_ROUNDS))
+    ]
+
+
+def _play_job(job: Job) -> Result:
+    return play_shift(draw(job.seed, job.shift, job.rate, job.rounds))
+
+
+def _hunt_one(what: tuple[str, int]) -> Found:
+    return hunt(*what)
+
+
+def campaign(
+    seed: int, rounds: int, rate: float = DEFAULT_RATE, *, processes: int = 1, told: Told = lambda result: None
+) -> tuple[Result, list[Result]]:
+    """Play all of it. The sum, and the shifts in their order: the same however many processes play them."""
+    results = []
+    total = Result()
+    for result in _spread(_play_job, jobs_of(seed, rounds, rate), processes):
+        results.append(result)
+        total.add(result)
+        told(result)
+    return total, results
+
+
+def hunt_all(seed: int, *, processes: int = 1, told: Callable[[Found], None] = lambda found: None) -> list[Found]:
+    """Every planted defect."""
+    found = []
+    for one in _spread(_hunt_one, [(name, seed) for name in DEFECTS], processes):
+        found.append(one)
+        told(one)
+    return found
+
+
+def _spread(play: Callable[[J], D], jobs: list[J], processes: int) -> Iterator[D]:
+    if processes == 1:
+        yield from map(play, jobs)
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap(play, jobs)

@@ -1,0 +1,146 @@
+"""`shoesim campaign`: plays it, shows how far it is, and tells what came out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simulators.campaign.defects import DEFECTS, RATE
+from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Shift, draw
+from simulators.campaign.report import Report, as_html, as_json, as_text
+from simulators.campaign.run import (
+    CALM,
+    Found,
+    Result,
+    Violation,
+    campaign,
+    hunt,
+    hunt_all,
+    play_defective,
+    play_shift,
+)
+from simulators.campaign.shrink import repeat, shrink
+
+
+def faults_option(text: str, rounds: int) -> float:
+    """`--faults`: a rate for each round where it has a point, else a number for the whole campaign."""
+    try:
+        return float(text) if "." in text else int(text) / max(rounds, 1)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is neither a rate such as 0.5 nor a number such as 10000") from None
+
+
+def only_option(text: str) -> list[int] | None:
+    """`--only`: the numbers of the mishaps that come; `none` for none of them."""
+    if not text:
+        return None
+    try:
+        return [] if text == "none" else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers such as 3,17") from None
+
+
+class _Progress:
+    """A bar on standard error, for a person who waits."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self._bar: Any = click.progressbar(length=total, label=what, file=sys.stderr)
+        self._bar.__enter__()
+
+    def add(self, number: int) -> None:
+        """So much more is done."""
+        self._bar.update(number)
+
+    def end(self) -> None:
+        """All is done."""
+        self._bar.__exit__(None, None, None)
+
+
+def run_campaign(
+    *,
+    seed: int,
+    rounds: int,
+    faults: str,
+    jobs: int,
+    shift: int | None,
+    only: str,
+    defect: str,
+    defects: bool,
+    json: bool,
+    html: Path | None,
+) -> bool:
+    """Everything the command does; whether all was well."""
+    rate = faults_option(faults, rounds) if faults else DEFAULT_RATE
+    start = time.monotonic()
+    total, shifts, found = Result(), [], []
+    if shift is not None:
+        total = _one_shift(seed, shift, rate, only_option(only), defect)
+        shifts = [total]
+    elif defect:
+        found = [hunt(defect, seed)]
+    else:
+        if rounds:
+            bar = _Progress(-(-rounds // SHIFT_ROUNDS), f"{rounds} rounds")
+            total, shifts = campaign(seed, rounds, rate, processes=jobs, told=lambda result: bar.add(1))
+            bar.end()
+        if defects:
+            bar = _Progress(len(DEFECTS), "planted defects")
+            found = hunt_all(seed, processes=jobs, told=lambda one: bar.add(1))
+            bar.end()
+    seconds = time.monotonic() - start
+    repeats = [_shrunk(seed, rate, violation, only_option(only), defect) for violation in total.violations]
+    report = Report(
+        seed=seed,
+        rounds=total.rounds,
+        faults=sum(total.faults.values()),
+        violations=len(total.violations),
+        seconds=seconds,
+        rate=rate,
+        result=total,
+        shifts=shifts,
+        repeats=repeats,
+        defects=found,
+    )
+    if html:
+        html.parent.mkdir(parents=True, exist_ok=True)
+        html.write_text(as_html(report), encoding="utf-8")
+    click.echo(as_json(report) if json else as_text(report))
+    if defect and shift is None:
+        _tell_defect(found[0], seed)
+    return report.good
+
+
+def _luck(seed: int, shift: int, rate: float, defect: str) -> Shift:
+    if not defect:
+        return draw(seed, shift, rate)
+    planned = DEFECTS[defect]
+    return draw(seed, shift, RATE, setup=DEFECT_SETUPS[planned.setup], kinds=planned.kinds or CALM)
+
+
+def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> Result:
+    luck = _luck(seed, shift, rate, defect)
+    for mishap in luck.mishaps:
+        if only is None or mishap.number in only:
+            click.echo(f"  {mishap}", err=True)
+    return play_defective(defect, shift, seed, only) if defect else play_shift(luck, only)
+
+
+def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None, defect: str) -> str:
+    """The shortest command that still fails in the same way."""
+    luck = _luck(seed, violation.shift, rate, defect)
+    numbers = [mishap.number for mishap in luck.mishaps if only is None or mishap.number in only]
+    if defect:
+        fewest = shrink(numbers, violation.check, lambda some: play_defective(defect, luck.number, seed, some))
+    else:
+        fewest = shrink(numbers, violation.check, lambda some: play_shift(luck, some))
+    return repeat(luck, fewest, defect)
+
+
+def _tell_defect(found: Found, seed: int) -> None:
+    if found.violation:
+        command = _shrunk(seed, RATE, found.violation, None, found.defect)
+        click.echo(f"caught: {found.violation.check}: {found.violation.text}\n  repeat: {command}", err=True)
