@@ -47,6 +47,7 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "lost": ("dealer", "technician", "floor"),
     "cycle": ("dealer", "technician", "floor"),
     "restart": ("dealer", "technician", "floor"),
+    "door": ("floor",),
     "fail": ("floor",),
     "count": ("floor",),
 }

@@ -293,9 +293,9 @@ def _warning_cleared_by_anybody() -> list[Swap]:
     return [(service, "_RANK", {"dealer": 9, "technician": 9, "floor": 9})]
 
 
-@_defect("a round starts under a warning", "jam", "reboot", "unplug")
+@_defect("a round starts under a warning", "jam", "ignored_warning")
 def _warning_ignored() -> list[Swap]:
-    return _everywhere(guards.blocking, lambda state: [])
+    return [*_everywhere(guards.blocking, lambda state: []), *_everywhere(guards.warned, lambda state, device: False)]
 
 
 @_defect("a device that does not end its cycle is waited for without an end", "stall")
@@ -463,18 +463,6 @@ def _command_renumbered() -> list[Swap]:
         return [msgspec.structs.replace(command, id=self.state.seq + 1) for command in right(self, device)]
 
     return [(live.LiveTable, "unanswered", unanswered)]
-
-
-@_defect("an open command is meant for whatever boot answers", "reboot", "power_loss")
-def _boot_guessed() -> list[Swap]:
-    right = session.HostSession._greeting
-
-    def greeting(self: session.HostSession, message: Any, now: float, happenings: Any) -> None:
-        for waiting in self._commands.values():
-            waiting.message = msgspec.structs.replace(waiting.message, boot=getattr(message, "boot", 0))
-        right(self, message, now, happenings)
-
-    return [(session.HostSession, "_greeting", greeting)]
 
 
 @_defect("the snapshot is that of an earlier event", "host_dies")

@@ -23,7 +23,7 @@ from simulators.house import BEGINNING, HostDied, House
 from simulators.shuffling import Shelf
 from simulators.wires import WireQuality
 
-RESTART_S = 1.0  # how long a host that was stopped by its disk waits before it tries again
+RESTART_S = 2.0  # how long a host that was stopped by its disk waits before it tries again
 _QUALITIES = {
     "wire_loss": WireQuality(lose=0.1),
     "wire_flips": WireQuality(flip=3e-4),
@@ -262,11 +262,21 @@ class UnluckyHouse(House):
         if at >= self._dark_until:
             self.dark = False
             self.restarts += 1
-            super().restart_host()
+            self._restart()
             for name, quality in self._bad_wires.items():
                 self._set_wires(name, quality)
             self.watching.decided()
             self.look()
+
+    def _restart(self) -> None:
+        """As a house does, but only the events that are new are read: a failing disk lets the host start often."""
+        self.deaths += 1
+        self.journal.close()
+        self.journal = self._open_journal()
+        self._start_host()
+        del self.events[self.journal.head.seq :]
+        more = self.journal.events(after=len(self.events))
+        self.events += [Event(event.seq, event.kind, event.clause, event.data) for event in more]
 
     def look(self) -> None:
         """Nobody looks in the dark."""

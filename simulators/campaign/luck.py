@@ -37,6 +37,7 @@ OF_PEOPLE: Final = (
     "dropped_card",
     "short_cut",  # the cover card goes in too near the top, or not at all
     "early_clear",  # a dealer clears whatever warning stands
+    "ignored_warning",  # nobody clears it for a while
     "long_pause",
 )
 KINDS: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)

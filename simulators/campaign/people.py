@@ -26,6 +26,8 @@ from simulators.faults import FaultName
 from simulators.people import RACK, SOURCE, WHO, People, hand, taken
 
 FLOOR = Spot(Place.FLOOR)
+IGNORED_S = 90.0  # how long people go on under a warning, if the table lets them
+LOOK_S = 1.0  # how often somebody who waits looks around
 AWAY_S = 60.0  # a device that is dead is given up after this time
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
@@ -47,6 +49,7 @@ class ClumsyPeople(People):
         super().__init__(house)
         self.witness = witness
         self._at_next_step: list[Mishap] = []
+        self._ignoring_until = 0.0
         self._laid: Spot | None = None  # where the last stack was laid
         self._lost_since: dict[str, float] = {}
         house.confuse = self.confuse
@@ -285,11 +288,23 @@ class ClumsyPeople(People):
             self.press(self.some_button(random.Random(both.salt)))
         return made
 
+    def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
+        """Do what has to be done. Who has nothing to do looks again when the table has changed, or after a moment."""
+        house = self.house
+        end = house.now + limit_s
+        while house.dark or house.state.table is not stop or house.state.round is not None:
+            if house.now > end:
+                return False
+            if not self.chore():
+                seq = house.state.seq
+                house.run(lambda: house.dark or house.state.seq != seq, LOOK_S)  # noqa: B023 - it runs at once
+        return True
+
     # --- putting things right -----------------------------------------------------------------------------------------
 
     def chore(self) -> bool:
         """One thing that has to be done now: first what a good person would not have come to."""
-        self.house.wait_for_light()
+        self._in_the_dark()
         pause = self._mistake("long_pause")
         if pause:
             self.house.run(lambda: False, 60.0 + 90.0 * pause.for_s)
@@ -305,7 +320,30 @@ class ClumsyPeople(People):
             self._wrong_deck(wrong)
         self._take_back()
         self._tidy_rack()
+        if self.house.state.warnings and self._mistake("ignored_warning"):
+            self._ignoring_until = self.house.now + IGNORED_S
+        if self.house.state.warnings and self.house.now < self._ignoring_until:
+            return self._go_on_regardless()
         return self._open_again() or self._give_up_device() or self._back_to_method() or super().chore()
+
+    def _go_on_regardless(self) -> bool:
+        """What has to be done, but for the warnings."""
+        state = self.house.state
+        if state.table in (TableState.VOIDING, TableState.STUB_COUNT):
+            return super().chore()
+        if any(self._device_chore(name) for name in list(self.house.wired)):
+            return True
+        if state.round and not state.round.void:
+            return self._round_chore()
+        return any(self._deck_chore(name) for name in list(state.decks)) or self._missing_deck()
+
+    def _in_the_dark(self) -> None:
+        """The host is off and its screen with it; a stack that comes out is taken all the same."""
+        while self.house.dark:
+            self.house.step()
+            for name, wired in self.house.wired.items():
+                if self.house.dark and wired.device.mechanics.mode is not Mode.WORKING:
+                    self._take_from(name)
 
     def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
         """Fetch a new deck, as long as there are any."""

@@ -1,0 +1,113 @@
+"""What the campaign has found in the rest of the code, each told once more in a few steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controller.core import actions as act
+from controller.core.actions import Role
+from controller.core.machines import TableState
+from controller.core.setup import Setup, ShufflerKind
+from simulators.cards import Place, Spot
+from simulators.device import ON_THE_TABLE
+from simulators.faults import FaultName
+from simulators.house import House
+from simulators.people import WHO, People, taken
+
+SEATS = (1, 3, 6)
+DEALER = {"who": WHO[Role.DEALER], "role": Role.DEALER}
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Iterator[list[House]]:
+    """The houses of a test; they are closed at its end."""
+    made: list[House] = []
+    yield made
+    for house in made:
+        house.close()
+
+
+def opened(houses: list[House], folder: Path, setup: Setup | None = None, sets: int = 4) -> tuple[House, People]:
+    house = House(folder / "journal.db", setup, sets=sets)
+    houses.append(house)
+    people = People(house)
+    assert people.open()
+    return house, people
+
+
+def until_stub_comes_out(house: House, people: People) -> None:
+    """A round up to the moment in which the shoe has begun to bring out the stub."""
+    people.enough = lambda: bool(
+        house.state.devices["shoe"].doing and house.state.devices["shoe"].doing.name == "Eject"
+    )
+    assert people.play(SEATS)
+    people.enough = None
+    doing = house.state.devices["shoe"].doing
+    assert doing is not None
+    assert doing.target == "stub"
+
+
+def test_a_stub_on_its_way_is_not_taken_by_hand_while_the_link_may_come_back(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """It was counted twice, the deck had 44 cards too many, and the table never came back."""
+    house, people = opened(houses, tmp_path)
+    until_stub_comes_out(house, people)
+    house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=4.0)
+    house.look()
+    refused = house.report(act.RemoveStub(**DEALER))
+    assert [event.kind for event in refused] == ["action.refused"]
+    assert people.work()
+    assert "round.voided" not in {event.kind for event in house.events}
+
+
+def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[House], tmp_path: Path) -> None:
+    """The table took it to lie on the dealer's pile, and called a void complete with the stub still in the rack."""
+    house, people = opened(houses, tmp_path)
+    until_stub_comes_out(house, people)
+    house.sim.shoe.inject(FaultName.MISCOUNT, house.now)
+    people.enough = lambda: house.state.table is TableState.STUB_COUNT and not house.state.devices["shoe"].at_exit
+    while not people.enough():
+        people._device_chore("shoe")
+        house.step()
+    deck = house.state.round.deck if house.state.round else ""
+    lying = house.cards.count(Spot(Place.RACK))
+    assert lying == house.state.decks[deck].cards["rack"] + house.state.decks[deck].cards.get("missing", 0)
+    people.enough = None
+    assert people.work()
+
+
+def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: list[House], tmp_path: Path) -> None:
+    """A silent shoe told it when it was back: three cards were counted twice, and the table never came back."""
+    house, people = opened(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=30.0)
+    assert people.work()
+    assert [event.clause for event in house.events if event.kind == "round.voided"] == [("13.G",)]
+    assert [deck.cards for deck in house.state.decks.values()] == [{"shoe": 53}]
+
+
+def test_a_deck_that_leaves_in_the_fifth_round_does_not_stop_the_table(houses: list[House], tmp_path: Path) -> None:
+    """No stub could be counted any more, since no round could start before one was counted."""
+    house, people = opened(houses, tmp_path, Setup(shuffler=ShufflerKind(feeds_shoe=True)))
+    for _ in range(4):
+        assert people.play(SEATS)
+    people.enough = lambda: bool(house.state.round and house.state.round.stub_out)
+    assert people.play(SEATS)
+    people.enough = None
+    deck = house.state.round.deck if house.state.round else ""
+    assert taken(house.report(act.CountStub(cards=1, **DEALER)))
+    assert taken(house.report(act.AnswerMisdeal(misdealt=False, **DEALER)))
+    assert people.work()
+    assert deck in house.state.retired
+    assert people.play(SEATS)
+
+
+def test_the_cards_of_a_jam_do_not_lie_among_another_deck(houses: list[House], tmp_path: Path) -> None:
+    """With ten decks in the cupboard, the tenth lay where stuck cards are put."""
+    house, _ = opened(houses, tmp_path, sets=6)
+    assert not house.cards.count(ON_THE_TABLE)
