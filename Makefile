@@ -21,7 +21,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A table's share of bad luck, from one seed, and every planted defect: about ten minutes on two cores.
+# 100,000 rounds of bad luck from one seed, and every planted defect; docs/reliability.md.
 campaign: $(READY)
 	$(BIN)/shoesim campaign --seed 1 --rounds 100000 --jobs $$(nproc) --defects --html build/campaign.html
 

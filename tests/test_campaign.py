@@ -65,6 +65,12 @@ def test_there_are_enough_defects_and_none_stays_behind() -> None:
     assert play_shift(shift) == before
 
 
+def test_the_page_names_every_check_and_every_defect() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reliability.md").read_text()
+    assert [name for name in DEFECTS if f"`{name}`" not in page] == []
+    assert [name for name in CHECKS if name not in page] == []
+
+
 def test_a_failing_shift_is_shrunk_to_the_mishaps_that_matter() -> None:
     broken = Result(violations=[Violation("due deck", "", 7, 1, 0.0)])
     other = Result(violations=[Violation("no crash", "", 7, 1, 0.0)])

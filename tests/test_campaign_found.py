@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from simulators.house import House
 from simulators.people import WHO, People, taken
 
 SEATS = (1, 3, 6)
-DEALER = {"who": WHO[Role.DEALER], "role": Role.DEALER}
+DEALER: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
 
 
 @pytest.fixture
@@ -85,7 +86,9 @@ def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: 
     house, people = opened(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
-    house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=30.0)
+    house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=60.0)
+    assert house.run(lambda: house.state.table is TableState.VOIDING, 30)
+    house.sim.shoe.take(Spot(Place.TABLE, 0), house.now)
     assert people.work()
     assert [event.clause for event in house.events if event.kind == "round.voided"] == [("13.G",)]
     assert [deck.cards for deck in house.state.decks.values()] == [{"shoe": 53}]
@@ -96,12 +99,12 @@ def test_a_deck_that_leaves_in_the_fifth_round_does_not_stop_the_table(houses: l
     house, people = opened(houses, tmp_path, Setup(shuffler=ShufflerKind(feeds_shoe=True)))
     for _ in range(4):
         assert people.play(SEATS)
-    people.enough = lambda: bool(house.state.round and house.state.round.stub_out)
+    people.enough = lambda: bool(house.state.round and house.state.round.dealt == 1)
     assert people.play(SEATS)
     people.enough = None
     deck = house.state.round.deck if house.state.round else ""
-    assert taken(house.report(act.CountStub(cards=1, **DEALER)))
-    assert taken(house.report(act.AnswerMisdeal(misdealt=False, **DEALER)))
+    house.cards.move_top(1, Spot(Place.HAND, 1), Spot(Place.TABLE, 88))  # where nobody looks
+    assert taken(house.report(act.ReportWrongNumber(target="seat1", cards=2, **DEALER)))
     assert people.work()
     assert deck in house.state.retired
     assert people.play(SEATS)

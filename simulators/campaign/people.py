@@ -509,6 +509,17 @@ class ClumsyPeople(People):
             self._take_stub()
         return taken(made)
 
+    def _load(self, name: str) -> bool:
+        """A deck that lies in the shoe already was put there, and not told; another one comes out."""
+        shoe = Spot(Place.SHOE)
+        there = {card.deck for card in self.house.cards.pile(shoe)}
+        if self.house.state.method is Method.AUTOMATED_SHOE and there:
+            if name in there:
+                return taken(self.tell(act.LoadDeck, deck=name))
+            for deck in there:
+                self._move(deck, shoe, self._own(deck))
+        return super()._load(name)
+
     def _take_away(self, name: str) -> bool:
         """Nobody looks at the clock: an old deck is taken away when the table says so."""
         told = self.house.live.table.next_step(self.house.now)
