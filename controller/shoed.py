@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import signal
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,13 @@ async def _beat(daemon: Daemon, stopping: asyncio.Task[bool]) -> None:
         await asyncio.wait([stopping], timeout=every_s)
 
 
+def _leave_no_core() -> None:
+    """A core file would hold all that devices have told, undealt cards too: none is written, and none is piped away."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/coredump_filter").write_text("0")
+
+
 def _announce(config: Config) -> None:
     screen = f"http://{config.screen.listen}/" if config.screen else ""
     click.echo(f"The table is open at {screen} (PINs: Dana, dealer, 2580; Flo, floor, 1470)")
@@ -164,6 +172,7 @@ def shoed(
     the table and take what people do.
     """
     set_up_logs()
+    _leave_no_core()
     if simulate and config_file:
         raise click.UsageError("give either --config FILE or --simulate")
     try:

@@ -53,13 +53,16 @@ class Answer:
 class Served:
     """A running shoed: its log, its socket, its screen."""
 
-    def __init__(self, folder: Path, *words: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *words: str, command: tuple[str, ...] = (SHOED,), env: dict[str, str] | None = None
+    ) -> None:
         self.folder = folder
         self.socket = folder / "run/control.sock"
         self.lines: list[dict[str, Any]] = []
+        self.log = ""  # all that it wrote, as it is
         self._changed = threading.Condition()
         self.process = subprocess.Popen(
-            [SHOED, *words],
+            [*command, *words],
             cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -73,6 +76,7 @@ class Served:
         assert self.process.stderr is not None
         for text in self.process.stderr:
             with self._changed:
+                self.log += text
                 with contextlib.suppress(ValueError):
                     self.lines.append(json.loads(text))
                 self._changed.notify_all()
