@@ -82,7 +82,7 @@ LINES = {
     "card.drawn_in_error": "A card was drawn in error.",
     "dealer_card.exposed": "A card of the dealer was seen too early.",
     "hand.found_wrong": "{target} has a wrong number of cards.",
-    "ledger.disagreed": "The counts disagree: {reason}.",
+    "ledger.disagreed": "The counts of deck {deck} disagree at {place}: {missing} missing.",
     "ledger.broken": "The ledger does not add up: {reason}.",
     "cards.counted": "The {device} counted {cards} cards.",
     "cards.presented": "The {device} put out {cards} cards.",
@@ -106,7 +106,9 @@ LINES = {
     "device.out_of_service": "The {device} is out of service, {how}, by {who}.",
     "device.in_service": "The {device} is in service again, by {who}.",
     "device.seen": "The {device} is out of service and was seen on its link.",
-    "device.reported": "The {device} reports: {what}.",
+    "device.opened": "{who} reaches into the {device}.",
+    "device.powered_up": "The {device} was switched on.",
+    "device.reported": "The {device} reports: {event}.",
 }
 
 

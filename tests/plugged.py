@@ -7,6 +7,7 @@ import contextlib
 import os
 import pty
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,6 +56,13 @@ class Plugged:
             return result
 
         return self._in_loop(done)
+
+    def until(self, holds: Callable[[SimulatedTable], object]) -> None:
+        """Wait until the devices have heard what was sent."""
+        end = time.monotonic() + LIMIT_S
+        while not self.do(lambda table, now: holds(table)):
+            assert time.monotonic() < end, "it never came to that"
+            time.sleep(0.005)
 
     def _in_loop(self, work: Callable[[], Result]) -> Result:
         async def call() -> Result:

@@ -77,8 +77,7 @@ def test_a_probe_takes_no_event_and_says_goodbye(tmp_path: Path) -> None:
         assert first.first_event == second.first_event == 1
         assert first.status.events_kept == second.status.events_kept == 1
         assert second.counters.effects == 0
-        state = plugged.do(lambda table, now: table.shoe.firmware and table.shoe.firmware.link.state)
-        assert state is LinkState.CLOSED
+        plugged.until(lambda table: table.shoe.firmware and table.shoe.firmware.link.state is LinkState.CLOSED)
     finally:
         plugged.close()
 
@@ -117,6 +116,7 @@ def test_only_what_moves_no_card_is_sent(tmp_path: Path) -> None:
     plugged = Plugged(tmp_path, build=Listening)
     try:
         assert isinstance(probed(plugged.shoe), Found)
+        plugged.until(lambda table: packets(bytes(heard))[-1].type is PacketType.RESET)
     finally:
         plugged.close()
     sent = packets(bytes(heard))

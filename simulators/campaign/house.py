@@ -176,6 +176,7 @@ class UnluckyHouse(House):
         return firmware
 
     def _open_journal(self) -> Journal:
+        assert self._file is not None, "a disk that can fail has a file"
         return FailingJournal(self._file, self.disk, create=not self._file.exists())
 
     # --- the agenda ---------------------------------------------------------------------------------------------------
