@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, Configure, OnDeck, OnDevice, ReceiveDeck, Role
+from controller.core.actions import Action, AnyAction, CloseBets, Configure, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import why_not
 from controller.core.service import OUT_HOW
 from controller.core.state import State, decode, encode
@@ -129,7 +129,9 @@ def _tried(kind: type[Action], state: State, kept: bytes, now_ms: int) -> dict[s
                 return None
             told = _no(refusal.reason, refusal.possible_when, refusal.clause) if refusal else None
             if told is None:
-                fields = {"deck": deck} if deck else {"device": device} if device else {}
+                fields: dict[str, Any] = {"deck": deck} if deck else {"device": device} if device else {}
+                if kind is CloseBets and not state.seats:
+                    fields["seats"] = (1,)  # who closes the bets says who has wagered
                 trial: Any = kind(who="\0", role=kind.roles[0], **fields)
                 made = Table(decode(kept)).handle(trial, now_ms / 1000)
                 no = next((event for event in made if event.kind in ("action.refused", "cut.refused")), None)

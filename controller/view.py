@@ -75,6 +75,7 @@ def step(found: Step) -> dict[str, Any]:
         "why": found.why,
         "clause": list(found.clause),
         "who": _whose(found),
+        "do": [dict(offer) for offer in found.do],
         "allowed_actions": list(found.allowed_actions),
     }
 
