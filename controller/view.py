@@ -9,7 +9,7 @@ from controller.core.access import STRANGER
 from controller.core.dealing import next_stack
 from controller.core.decision import words
 from controller.core.gathering import next_place
-from controller.core.guards import life_ms
+from controller.core.guards import counts, life_ms
 from controller.core.guide import Step, next_step
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 
@@ -50,7 +50,7 @@ def picture(state: State, now_ms: int) -> dict[str, Any]:
         "void_steps": _void_steps(state),
         "rounds": state.rounds,
         "rounds_uncounted": state.rounds_uncounted,
-        "stub_count_rounds": game.stub_count_rounds,
+        "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
         "access": {
             "locked": [
                 {"name": name or "a stranger", "until_ms": wrong.until_ms}

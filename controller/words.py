@@ -122,6 +122,8 @@ class _Said(dict[str, Any]):
 def _say(key: str, value: Any) -> str:
     if key == "command" and isinstance(value, dict):
         return words_of_command(str(value.get("name", "")))
+    if key == "event" and isinstance(value, str):
+        return words_of_command(value)
     if key == "target" and isinstance(value, str):
         said = place_words(value)
         return said[0].upper() + said[1:] if said.startswith("seat") else said

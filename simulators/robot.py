@@ -23,9 +23,9 @@ from controller.core.machines import DeviceState, TableState
 from controller.core.setup import Setup
 from controller.core.state import Event, State
 from firmware_bridge.messages import Mode
-from simulators.cards import Cards, Place, Spot
+from simulators.cards import DECK_SIZE, Cards, Place, Spot
 from simulators.control import ControlError, Hands
-from simulators.device import SimulatedDevice, SimulatedTable
+from simulators.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
 from simulators.endpoints import Endpoint
 from simulators.faults import OF_THE_MECHANICS, FaultName
 from simulators.house import House
@@ -197,11 +197,13 @@ class Follow:
         house.look()
 
     def _gather(self, deck: str, place: str) -> None:
-        spots = [Spot(Place.FLOOR)] if place == ledger.MISSING else self._robot._spots(place)
+        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or came out of a jam."""
+        lost = place == ledger.MISSING
+        spots = [Spot(Place.FLOOR), ON_THE_TABLE] if lost else self._robot._spots(place)
         cards, own = self._house.cards, self._robot._own(deck)
         for spot in spots:
             for card in cards.pile(spot):
-                if card.deck == deck and spot != own:
+                if card.deck == deck and spot != own and not (lost and card.index >= DECK_SIZE):
                     cards.move_card(card, spot, own)
 
 

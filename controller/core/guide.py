@@ -16,12 +16,14 @@ from controller.core.guards import (
     counts,
     decks_wanted,
     in_service,
+    inside,
     over_age,
     self_reshuffling,
     stub_count_due,
     wrong_number_of_decks,
 )
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
 
 Offer = dict[str, str | bool]  # an action, and those of its fields that the state knows
@@ -134,8 +136,11 @@ def _warning(state: State) -> Step | None:
         warned = state.warnings[key]
         clause = tuple(warned.clause)
         if warned.gone:
-            was = f"It was: {warned.text}. A {warned.needs} clears it."
-            return Step(f"Clear the warning {key}.", was, clause, ({"action": "clear_warning", "warning": key},))
+            text = (
+                f"A floorperson clears the warning {key}." if warned.needs == "floor" else f"Clear the warning {key}."
+            )
+            cleared: Offer = {"action": "clear_warning", "warning": key}
+            return Step(text, f"It was: {warned.text}.", clause, (cleared,))
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
             first, opened = _open_first(state, warned.device)
@@ -201,6 +206,8 @@ def _deck(state: State, name: str) -> Step | None:
         opened: Offer = {"action": action, "deck": name}
         return Step(text.format(name), "A deck is opened step by step.", (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
+    if shuffler and inside(state, "shuffler") and waits_for_shuffler(state, name):
+        return None  # one deck at a time
     if found in (DeckState.STACKED, DeckState.RACKED) or (found is DeckState.MIXED and counts(state)):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
