@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-crash lint bench campaign docs manual lock deb test-deb test-appliance clean
+.PHONY: run test test-crash test-browser screens chromium lint bench campaign docs manual lock deb test-deb test-appliance \
+  clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce
@@ -15,6 +16,21 @@ test: $(READY) lint
 KILLS ?= 1000
 test-crash: $(READY)
 	KILLS=$(KILLS) $(BIN)/pytest -s tests/crash
+
+# The screen in Debian's Chromium, against a real daemon that simulates a table.
+test-browser: $(READY) chromium
+	$(BIN)/pytest tests/browser
+
+# Take the pictures in docs/screens anew.
+screens: $(READY) chromium
+	$(BIN)/python -m tests.browser.screens
+
+# A machine that has Chromium and the font of the pictures is left as it is.
+chromium:
+	@dpkg -s chromium fonts-inter >/dev/null 2>&1 || { \
+	  test "$$(id -u)" = 0 || { echo "as root: apt-get install chromium fonts-inter"; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	  apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends chromium fonts-inter; }
 
 lint: $(READY)
 	$(BIN)/ruff check .

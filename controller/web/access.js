@@ -36,18 +36,24 @@ function use(session) {
 }
 
 function showPeople() {
-  const shown = people.map((person) => ({ ...person, left: person.expires_ms ? duration(Math.ceil((person.expires_ms - nowMs()) / 60000) * 60000) : "" }));
+  const shown = people.map((person) => ({ ...person, left: timeLeft(person.expires_ms) }));
   fill(byId("people"), shown, (list) => [
     ...list.map((person) =>
       el("span", { class: `person role-${person.role}` },
-        el("span", { class: "person-name", text: person.name }),
-        el("span", { class: "person-role", text: person.left ? `${person.role}, ${person.left}` : person.role }),
+        el("span", { class: "person-words" }, el("span", { class: "person-name", text: person.name }),
+          el("span", { class: "person-role", text: person.left ? `${person.role}, ${person.left}` : person.role })),
         el("button", {
           type: "button", class: "icon-button", data: { key: `out-${person.role}` },
           "aria-label": `Sign ${person.name} out`, onclick: () => signOut(person),
         }, icon("out")))),
     el("button", { type: "button", class: "sign-in", data: { key: "sign-in" }, onclick: () => askSignIn() }, "Sign in"),
   ]);
+}
+
+/** Minutes are told when they are few. */
+function timeLeft(until) {
+  const minutes = Math.ceil((until - nowMs()) / 60000);
+  return until && minutes <= 60 ? `${minutes} min` : "";
 }
 
 async function signOut(person) {

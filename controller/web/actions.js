@@ -65,16 +65,16 @@ function refresh() {
 
 function show() {
   if (!table) return;
-  const offers = (table.step.do ?? []).map((offer) => ({ offer, action: known.get(offer.action) })).filter((o) => o.action);
-  const signed = (action) => hasRole(action.roles);
-  fill(byId("offers"), [offers, stale, offers.map((o) => signed(o.action))], () =>
+  const offers = (table.step.do ?? []).map((offer) => ({ offer, action: now(offer.action) })).filter((o) => o.action);
+  const signed = (action, offer = {}) => hasRole(rolesOf(action, offer));
+  fill(byId("offers"), [offers, stale, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
       el("button", {
         type: "button", class: index ? "offer" : "offer primary", disabled: stale || !action.allowed,
         data: { key: `offer-${index}`, action: action.action }, onclick: () => begin(action, offer),
-      }, padlock(action), offerTitle(action, offer))));
-  const dock = DOCK.map((name) => known.get(name)).filter(Boolean);
-  fill(byId("dock"), [dock, stale, dock.map(signed)], () => [
+      }, padlock(action, offer), offerTitle(action, offer))));
+  const dock = DOCK.map(now).filter(Boolean);
+  fill(byId("dock"), [dock, stale, dock.map((action) => signed(action))], () => [
     ...dock.map((action) =>
       el("button", {
         type: "button", class: action.action.startsWith("report") ? "report" : "", disabled: stale || !action.allowed,
@@ -84,9 +84,16 @@ function show() {
   ]);
 }
 
-function padlock(action) {
-  if (hasRole(action.roles)) return null;
-  return icon("lock", `needs ${action.roles.join(" or ")}:`);
+/** An action as it is now: what was fetched is a moment old, the picture is not. */
+function now(name) {
+  const action = known.get(name);
+  const possible = table.step.allowed_actions?.includes(name) ?? true;
+  return action && { ...action, allowed: action.allowed && possible };
+}
+
+function padlock(action, given = {}) {
+  const roles = rolesOf(action, given);
+  return hasRole(roles) ? null : icon("lock", `needs ${roles.join(" or ")}:`);
 }
 
 function offerTitle(action, offer) {
@@ -97,7 +104,7 @@ function offerTitle(action, offer) {
 /** Every action, by topic; those that are not possible now say why. */
 function openAll() {
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
-  const groups = [...GROUPS.map(([title, names]) => [title, names.map((name) => known.get(name)).filter(Boolean)]), ["More", left]];
+  const groups = [...GROUPS.map(([title, names]) => [title, names.map(now).filter(Boolean)]), ["More", left]];
   const parts = groups.filter(([, actions]) => actions.length).map(([title, actions]) =>
     el("section", { class: "action-group" }, el("h3", { text: title }),
       el("div", { class: "action-grid" }, ...actions.map((action) =>
@@ -111,9 +118,16 @@ function openAll() {
 
 // --- telling ------------------------------------------------------------------------------------------------------
 
+/** Whose part it is: a warning says itself who may clear it. */
+function rolesOf(action, given) {
+  const warned = table.warnings.find((one) => action.action === "clear_warning" && one.key === given.warning);
+  return warned?.needs === "floor" ? ["floor"] : action.roles;
+}
+
 /** Somebody has pressed a button: sign in where needed, ask for what is not known, then tell the table. */
 export async function begin(action, given = {}, all = false) {
-  if (!hasRole(action.roles) && !(await askSignIn(action.roles))) return;
+  const roles = rolesOf(action, given);
+  if (!hasRole(roles) && !(await askSignIn(roles))) return;
   const open = action.fields.filter((field) => !(field.name in given));
   const ask = open.some((field) => field.required || field.type === "integers" || all);
   if (ask || ASK_FIRST.has(action.action)) openForm(action, given);
@@ -125,7 +139,9 @@ export async function begin(action, given = {}, all = false) {
 
 async function tell(action, fields) {
   const { action: _, ...values } = fields;
-  await post("actions", { action: action.action, ...values });
+  const [role, ...others] = rolesOf(action, values);
+  const wanted = others.length ? {} : { role };
+  await post("actions", { action: action.action, ...values, ...wanted });
   notice(`${action.title}: done.`);
 }
 

@@ -20,7 +20,7 @@ let heardAt = 0; // of this browser's clock, when `table` came
 const nowMs = () => (table ? table.now_ms + (performance.now() - heardAt) : 0);
 
 // What a table that has stopped does not tell.
-const NOTHING = { seats: 0, backs: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: 0, method: "", now_ms: 0, void_steps: null };
+const NOTHING = { seats: 0, backs: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null };
 
 function show(next) {
   table = { ...NOTHING, ...next };
@@ -28,7 +28,7 @@ function show(next) {
   document.title = `${table.name} · ${table.step.text}`;
   say(byId("name"), table.name);
   say(byId("state"), table.table_words);
-  say(byId("round"), table.round ? `Round ${table.round.number}` : `${table.rounds} rounds`);
+  say(byId("round"), table.round ? `Round ${table.round.number}` : `${table.rounds} ${table.rounds === 1 ? "round" : "rounds"}`);
   document.body.dataset.state = table.table;
   showStep(table);
   showAlarms(table);
@@ -111,4 +111,32 @@ startSimulation();
 startAccess(nowMs, () => Boolean(table?.simulated), () => setStale(document.body.classList.contains("stale"))).catch(() => {});
 addEventListener("hashchange", route);
 route();
-new Stream({ table: show, journal: (event) => addEvents([event]), stale: tellStale, fresh: tellFresh });
+
+// A busy table tells more than an eye can see: drawn is the last picture, at most ten times a second.
+const DRAW_MS = 100;
+let waiting = null;
+let news = [];
+let drawing = false;
+
+function draw() {
+  drawing = false;
+  const [next, list] = [waiting, news];
+  waiting = null;
+  news = [];
+  if (next) show(next);
+  if (list.length) addEvents(list);
+}
+
+function drawSoon() {
+  if (drawing) return;
+  drawing = true;
+  const since = performance.now() - heardAt;
+  setTimeout(draw, Math.max(0, DRAW_MS - since));
+}
+
+new Stream({
+  table: (next) => { waiting = next; drawSoon(); },
+  journal: (event) => { news.push(event); drawSoon(); },
+  stale: tellStale,
+  fresh: tellFresh,
+});

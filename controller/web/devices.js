@@ -5,12 +5,13 @@ import { openDialog } from "./dialog.js";
 import { byId, duration, el, fill, svg, words } from "./dom.js";
 import { deviceWords } from "./picture.js";
 
-const SPANS = [[10, "10 min"], [60, "1 h"], [360, "6 h"]];
+const SPANS = [[10, "10 min", 5], [60, "1 h", 4], [360, "6 h", 6]]; // minutes, words, parts of the axis
 const EVERY_MS = 5000;
 const STEP_MS = 10000; // one point of the history
 let span = 60;
 let timer = 0;
 let table = null;
+const unfolded = new Set(); // devices whose counters are shown
 
 export function useDevices(picture) {
   table = picture;
@@ -66,7 +67,10 @@ function card(device) {
         ...fact("Firmware", `${identity.firmware}, protocol ${identity.protocol}`),
         ...fact("Can", (identity.capabilities ?? []).map((one) => String(one).toLowerCase().replaceAll("_", " ")).join(", "))] : []),
       ...fact("Boot, last event", `${device.boot}, ${device.last_event}`)),
-    el("details", {}, el("summary", { text: "Link counters" }),
+    el("details", {
+      open: unfolded.has(device.name), "aria-label": `Link counters of the ${device.name}`,
+      ontoggle: (event) => unfolded[event.target.open ? "add" : "delete"](device.name),
+    }, el("summary", { data: { key: `counters-${device.name}` }, text: "Link counters" }),
       el("dl", { class: "facts counters" }, ...Object.entries(device.counters ?? {}).flatMap(([name, value]) => fact(words(name), value)))),
     el("button", { type: "button", data: { key: `frames-${device.name}` }, onclick: () => frames(device.name) }, "Last frames"));
 }
@@ -89,7 +93,7 @@ const PLOT = { left: 46, right: 8, top: 10, rtt: 92, bars: 122, band: 132, botto
 /** Round trip as a line, resends and bad frames as bars, and a band that says ok, degraded or down. */
 function plot(device) {
   const history = device.history ?? [];
-  const end = history.at(-1)?.at_ms ?? 0;
+  const end = (history.at(-1)?.at_ms ?? 0) + STEP_MS;
   const start = end - span * 60000;
   const seen = history.filter((point) => point.at_ms >= start);
   if (seen.length < 2) return el("p", { class: "small", text: "The link's health is drawn here once there are two readings, one every ten seconds." });
@@ -118,10 +122,11 @@ function plot(device) {
     down = !has;
   }
   parts.push(svg("path", { d: path, class: "rtt" }));
-  for (let part = 0; part <= 4; part++) {
-    const at = end - (span * 60000 * part) / 4;
-    const anchor = part === 0 ? "end" : part === 4 ? "start" : "middle";
-    parts.push(svg("text", { x: part === 0 ? W - PLOT.right : x(at), y: H - 4, "text-anchor": anchor, class: "axis", text: part ? `−${duration((span * 60000 * part) / 4)}` : "now" }));
+  const sections = SPANS.find(([minutes]) => minutes === span)[2];
+  for (let part = 0; part <= sections; part++) {
+    const ago = (span * 60000 * part) / sections;
+    const anchor = part === 0 ? "end" : part === sections ? "start" : "middle";
+    parts.push(svg("text", { x: x(end - ago), y: H - 4, "text-anchor": anchor, class: "axis", text: part ? `−${duration(ago)}` : "now" }));
   }
   return el("figure", { class: "plot" },
     svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": inWords(device.name, seen) }, ...parts),

@@ -7,15 +7,16 @@ let onClose = null;
 /** Open it with a title and parts; `closed` is called when it is gone, whatever way. */
 export function openDialog(title, parts, closed = null, kind = "") {
   const dialog = byId("dialog");
-  if (dialog.open) closeDialog();
+  const before = onClose; // one dialog gives way to the next without closing in between
   onClose = closed;
+  before?.();
   dialog.className = kind;
   dialog.replaceChildren(
     el("div", { class: "dialog-head" },
       el("h2", { id: "dialog-title", text: title }),
       el("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: closeDialog }, icon("close"))),
     ...parts);
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
   const first = dialog.querySelector("[autofocus]") ?? dialog.querySelector(".dialog-body button:not(:disabled), input");
   first?.focus();
 }
@@ -27,6 +28,7 @@ export function closeDialog() {
 export function startDialog() {
   const dialog = byId("dialog");
   dialog.addEventListener("close", () => {
+    if (dialog.open) return; // opened again meanwhile
     const closed = onClose;
     onClose = null;
     dialog.replaceChildren();
@@ -37,13 +39,15 @@ export function startDialog() {
   });
 }
 
+function sentence(text) {
+  return text ? text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "";
+}
+
 /** Why something was not done, and what would make it possible. */
 export function refusalWords(error) {
-  const hint = error.code === "refused" && error.hint ? `Possible when ${error.hint}.` : error.hint;
-  return [
-    el("strong", { text: error.code === "refused" ? `Refused: ${error.message}.` : error.message }), " ",
-    hint ? `${hint} ` : "", ...clauses(error.clause, "refusal-"),
-  ];
+  const refused = error.code === "refused";
+  const hint = sentence(refused && error.hint ? `possible when ${error.hint}` : error.hint);
+  return [el("strong", { text: sentence(refused ? `refused: ${error.message}` : error.message) }), " ", hint, " ", ...clauses(error.clause, "refusal-")];
 }
 
 let noticeTimer = 0;

@@ -43,12 +43,28 @@ export function icon(name, label = "") {
 
 export const byId = (id) => document.getElementById(id);
 
+// A button must not be taken from under a finger: what is pressed is drawn anew when the finger is up again.
+let pressed = null;
+const postponed = new Map(); // place → what to fill it with
+addEventListener("pointerdown", (event) => { pressed = event.target; }, true);
+for (const kind of ["pointerup", "pointercancel"])
+  addEventListener(kind, () => setTimeout(() => {
+    pressed = null;
+    const list = [...postponed];
+    postponed.clear();
+    for (const [place, [value, make]] of list) fill(place, value, make);
+  }), true);
+
 const shown = new WeakMap();
 
 /** Fill a place anew when what it shows has changed; the focus stays on the part with the same `data-key`. */
 export function fill(place, value, make) {
+  if (pressed && place.contains(pressed)) {
+    postponed.set(place, [value, make]);
+    return;
+  }
   const print = JSON.stringify(value);
-  if (shown.get(place) === print) return false;
+  if (shown.get(place) === print) return;
   shown.set(place, print);
   const active = place.contains(document.activeElement) ? document.activeElement : null;
   const key = active?.dataset.key;
@@ -57,7 +73,6 @@ export function fill(place, value, make) {
     const again = key && place.querySelector(`[data-key="${CSS.escape(key)}"]`);
     (again && !again.disabled ? again : byId("main")).focus({ preventScroll: true });
   }
-  return true;
 }
 
 /** Set a text only when it differs, so that a live region speaks once. */

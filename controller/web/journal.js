@@ -33,7 +33,8 @@ function showProof(journal) {
   const ok = journal.verified_ok;
   const place = byId("journal-proof");
   place.className = `chip ${ok ? "good" : "bad"}`;
-  place.textContent = ok ? `Proved up to event ${journal.verified_to} of ${journal.head}` : `NOT proved after event ${journal.verified_to}`;
+  const proved = journal.verified_to ? `Proved up to event ${journal.verified_to} of ${journal.head}` : "A new journal";
+  place.textContent = ok ? proved : `NOT proved after event ${journal.verified_to}`;
 }
 
 async function search(before = "") {

@@ -12,7 +12,7 @@ export function showStep(table) {
     ? { text: "The table has stopped.", why: table.stopped, clause: [], who: "technician" } : table.step;
   const alarm = Boolean(table.stopped || table.warnings.length || table.round?.void);
   byId("step").classList.toggle("alarm", alarm);
-  say(byId("step-who"), WHO[step.who] ?? "");
+  say(byId("step-who"), [table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
   say(byId("step-text"), step.text);
   say(byId("step-why"), step.why);
   fill(byId("step-clause"), step.clause, (list) => clauses(list, "step-"));
@@ -46,9 +46,9 @@ export function showDecks(table) {
   const ages = table.decks.map((deck) => deck.age_ms === null ? "" : Math.floor(deck.age_ms / 60000));
   fill(byId("decks"), [table.decks.map(({ age_ms: _, left_ms: __, ...deck }) => deck), ages, table.due], () =>
     table.decks.map((deck, index) => deckCard(deck, index)));
-  const left = table.stub_count_rounds - table.rounds_uncounted;
-  say(byId("stub-rounds"), table.rounds_uncounted
-    ? `${table.rounds_uncounted} rounds since the last count of a stub, ${left} to go.` : "");
+  const left = table.stub_count_rounds - table.rounds_uncounted; // a shuffler that counts makes it needless
+  say(byId("stub-rounds"), table.stub_count_rounds === null ? ""
+    : left > 0 ? `The stub is counted within ${left} ${left === 1 ? "round" : "rounds"}.` : "The stub is counted in this round.");
 }
 
 function deckCard(deck, index) {

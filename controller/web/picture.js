@@ -9,14 +9,14 @@ const WIDE = {
   size: [1000, 452], card: 1,
   felt: "M22 424V312C22 96 252 16 500 16s478 80 478 296v112q0 12-12 12H34q-12 0-12-12Z",
   line: "M92 300C110 150 290 84 500 84s390 66 408 216",
-  arc: { x: 500, y: 400, rx: 402, ry: 290, from: 149, to: 31 },
+  arc: { x: 500, y: 400, rx: 402, ry: 290, from: 144, to: 36 },
   spots: {
     infeed: [84, 370], shelves: [146, 370], output: [146, 370], tray: [208, 370],
     shoe: [304, 370], held: [362, 370], manual_shoe: [332, 370], exit: [446, 370],
     dealer: [546, 370], hand: [654, 370], missing: [664, 370], aside: [716, 370],
     rack: [818, 370], stub: [908, 370], gone: [1080, 300],
   },
-  table: { x: [420, 580], y: 232, ribbon: [500, 200, 62], step: 5.2 },
+  table: { x: [420, 580], y: 226, ribbon: [500, 196, 62], step: 5.2, aside: [300, 700] },
   boxes: { shuffler: [44, 318, 204, 110], shoe: [264, 318, 138, 110], rack: [774, 318, 184, 110], dealer: [490, 318, 112, 110] },
   seat: 46,
 };
@@ -32,7 +32,7 @@ const TALL = {
     dealer: [612, 580], hand: [612, 420], missing: [500, 400], aside: [400, 420],
     rack: [820, 580], stub: [906, 580], gone: [1090, 400],
   },
-  table: { x: [390, 610], y: 330, ribbon: [500, 280, 92], step: 6.4 },
+  table: { x: [390, 610], y: 330, ribbon: [500, 280, 92], step: 6.4, aside: [250, 750] },
   boxes: { shuffler: [38, 504, 226, 146], shoe: [280, 504, 150, 146], rack: [768, 504, 194, 146], dealer: [540, 504, 146, 146] },
   seat: 62,
 };
@@ -48,7 +48,7 @@ const NARROW = {
     dealer: [280, 576], hand: [400, 576], missing: [470, 576], aside: [130, 576],
     rack: [452, 448], stub: [512, 448], gone: [640, 320],
   },
-  table: { x: [215, 345], y: 296, ribbon: [280, 262, 62], step: 3.8 },
+  table: { x: [215, 345], y: 296, ribbon: [280, 262, 62], step: 3.8, aside: [130, 430] },
   boxes: { shuffler: [20, 396, 172, 108], shoe: [206, 396, 114, 108], rack: [418, 396, 126, 108], dealer: [212, 538, 136, 82] },
   seat: 38,
 };
@@ -185,7 +185,7 @@ export class Picture {
 
   showSeats(table) {
     const round = table.round;
-    const stacks = new Map((round?.stacks ?? []).map((stack) => [stack.target, stack.state]));
+    const stacks = new Map((round && !round.void ? round.stacks : []).map((stack) => [stack.target, stack.state]));
     for (const [number, node] of this.seatNodes) {
       const state = stacks.get(`seat${number}`);
       node.classList.toggle("playing", (round?.seats ?? table.wagered ?? []).includes(number));
@@ -194,7 +194,7 @@ export class Picture {
   }
 
   showDevices(table) {
-    const dealers = (table.round?.stacks ?? []).find((stack) => stack.target === "dealer")?.state;
+    const dealers = !table.round?.void && table.round?.stacks.find((stack) => stack.target === "dealer")?.state;
     this.dealerNode.classList.toggle("due", dealers === "due" || dealers === "at_exit");
     for (const device of table.devices) {
       const node = this.deviceNodes.get(device.name);
@@ -288,7 +288,11 @@ export class Picture {
   anchor(place, index, shared) {
     const seat = /^seat(\d+)$/.exec(place);
     if (seat) return this.seatAt(Number(seat[1]), this.last.seats);
-    if (place === "table") return [this.layout.table.x[index % 2], this.layout.table.y];
+    if (place === "table") {
+      const { x, y, aside } = this.layout.table;
+      const spread = this.last.decks.some((deck) => deck.cards.table && deck.state === "spread");
+      return [(spread ? aside : x)[index % 2], y]; // beside a spread deck, not on it
+    }
     const [x, y] = this.layout.spots[place] ?? this.layout.spots.aside;
     return shared ? [x + (index ? 16 : -16), y] : [x, y];
   }

@@ -1,0 +1,1 @@
+"""The screen in a real browser: `make test-browser`. Not part of `make test`."""

@@ -1,0 +1,255 @@
+"""A simulated table with its real daemon, and a browser in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.chromium import Browser, Page
+
+PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
+UP_S = 30.0
+
+
+class Shoed:
+    """`shoed --simulate` as a process of its own: real ptys, real journal, real doors."""
+
+    def __init__(self, folder: Path, *flags: str, speed: float = 20.0) -> None:
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = int(found.getsockname()[1])
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._command = [
+            str(Path(sys.executable).parent / "shoed"), "--simulate", "--folder", str(folder / "run"),
+            "--listen", f"127.0.0.1:{self.port}", "--speed", str(speed), *flags,
+        ]  # fmt: skip
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._log = (self._folder / "shoed.log").open("ab")
+        self.process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
+        end = time.monotonic() + UP_S
+        while True:
+            try:
+                table = self.get("table")
+                if table["devices"] and table["simulated"] and all(device["online"] for device in table["devices"]):
+                    return
+            except (urllib.error.URLError, OSError):
+                pass
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"shoed did not start:\n{(self._folder / 'shoed.log').read_text()}")
+            time.sleep(0.05)
+
+    def get(self, path: str) -> Any:
+        """Look, as any screen may."""
+        with urllib.request.urlopen(f"{self.address}/api/v1/{path}", timeout=10) as answer:
+            return json.load(answer)
+
+    def kill(self) -> None:
+        """As when the power goes."""
+        self.process.kill()
+        self.process.wait()
+        self._log.close()
+
+    def freeze(self) -> None:
+        """It hangs, and its connections stay open."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on."""
+        os.kill(self.process.pid, signal.SIGCONT)
+
+    def close(self) -> None:
+        """End it in an orderly way."""
+        self.thaw()
+        self.process.terminate()
+        try:
+            code = self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        finally:
+            self._log.close()
+        assert code == 0, (self._folder / "shoed.log").read_text()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One Chromium for all tests."""
+    found = Browser(tmp_path_factory.mktemp("chromium") / "profile")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Callable[..., Shoed]]:
+    """Start a simulated table; `--paused` and other flags as they come."""
+    started: list[Shoed] = []
+
+    def start(*flags: str, speed: float = 20.0) -> Shoed:
+        started.append(Shoed(tmp_path, *flags, speed=speed))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.fixture
+def screen(browser: Browser, table: Callable[..., Shoed]) -> Iterator[Callable[..., Person]]:
+    """Open a screen at a table that is started for it."""
+    opened: list[Person] = []
+
+    def open_(*flags: str, width: int = 1024, height: int = 600, dark: bool = False, speed: float = 20.0) -> Person:
+        person = Person(browser.page(width, height, dark=dark), table(*flags, speed=speed))
+        opened.append(person)
+        person.page.goto(person.shoed.address)
+        person.page.wait("document.body.dataset.state && !document.body.classList.contains('stale')")
+        return person
+
+    yield open_
+    for person in opened:
+        complaints = [text for text in person.page.complaints if not person.expects(text)]
+        person.page.close()
+        assert not complaints, complaints
+
+
+class Person:
+    """Somebody at the screen, who only clicks and types."""
+
+    def __init__(self, page: Page, shoed: Shoed) -> None:
+        self.page = page
+        self.shoed = shoed
+        self.refusals = False  # whether answers of 4xx are part of the story; the browser lists each as an error
+
+    def expects(self, complaint: str) -> bool:
+        """Whether a line in the console belongs to the story."""
+        return self.refusals and "Failed to load resource" in complaint
+
+    def sign_in(self, name: str, pin: str = "") -> None:
+        """Sign in with the PIN pad."""
+        self.page.click(".sign-in")
+        self.page.click("dialog .choice", name)
+        self.enter_pin(pin or PINS[name])
+        self.page.see(".person", name)
+
+    def enter_pin(self, pin: str) -> None:
+        """Press the keys of the PIN pad, then OK."""
+        self.page.see("dialog .pad")
+        for digit in pin:
+            self.page.click("dialog .pad button", digit)
+        self.page.click("dialog .pad button", "OK")
+
+    def open_simulation(self) -> None:
+        """Bring the simulation's panel up."""
+        if self.page.js("document.querySelector('#simulation').hidden"):
+            self.page.click("#simulation-toggle")
+        self.page.see("#simulation .fault")
+
+    def close_simulation(self) -> None:
+        """Put it away again: on a small screen it covers things."""
+        if not self.page.js("document.querySelector('#simulation').hidden"):
+            self.page.click("#simulation-toggle")
+
+    def press_fault(self, device: str, fault: str) -> None:
+        """Switch a fault of a device on or off in the panel."""
+        self.open_simulation()
+        self.page.click("#simulation .segments button", device.capitalize())
+        self.page.see("#simulation .segments button[aria-pressed=true]", device.capitalize())
+        self.page.click(f"#simulation [data-fault={fault}]")
+        self.page.see(".notice", device)
+        self.close_simulation()
+
+    def robot(self, *, speed: int = 10) -> None:
+        """Let the robot play, fast."""
+        self.open_simulation()
+        if "Let the robot play" in self.page.text("#simulation .robot"):
+            self.page.click("#simulation button", "Let the robot play")
+        self.page.click("#simulation .segments button", f"{speed}×")
+        self.close_simulation()
+
+    def pause(self) -> None:
+        """The robot waits, so that nobody is quicker than the person at the screen."""
+        self.open_simulation()
+        self.page.click("#simulation button", "Pause the robot")
+        self.page.see("#simulation button", "Let the robot play")
+        self.close_simulation()
+
+    def follow(self, until: str, *, most: int = 80) -> list[str]:
+        """Do what the screen says, by its own buttons, until a condition of the page holds; gives the steps taken."""
+        taken: list[str] = []
+        for _ in range(most):
+            self.page.wait(
+                f"({until}) || document.querySelector('#offers button:not(:disabled)') !== null"
+                " && !document.body.classList.contains('stale')",
+                within=60,
+            )
+            if self.page.js(until):
+                return taken
+            taken.append(self.take_step())
+        raise AssertionError(f"no end after: {taken}")
+
+    def take_step(self) -> str:
+        """Press the button that answers the step, fill in what it asks, and wait until the table has moved on."""
+        found: str = self.page.js("document.querySelector('#step-text').innerText")
+        before = self.shoed.get("table")["seq"]
+        if not self.page.js("document.querySelector('#offers button:not(:disabled)') !== null"):
+            return ""
+        self.page.click("#offers button:not(:disabled)")
+        self.page.wait(
+            "document.querySelector('dialog').open || document.querySelector('.notice') !== null"
+            f" || document.querySelector('#step-text').innerText !== {json.dumps(found)}"
+        )
+        if self.page.js("document.querySelector('dialog').open"):
+            self.fill_form()
+            self.page.wait("!document.querySelector('dialog').open")
+        end = time.monotonic() + 10
+        while self.shoed.get("table")["seq"] == before:
+            assert time.monotonic() < end, f"nothing happened after {found!r}: {self.page.text('#notice')}"
+        self.page.js("document.querySelector('#notice button')?.click()")  # it may be gone by itself
+        return found
+
+    def fill_form(self) -> None:
+        """Fill the fields of the open form with what is true at this table, then send it."""
+        picture = self.shoed.get("table")
+        given = self.page.text("dialog .given")
+        for name in self.page.js("[...document.querySelectorAll('dialog fieldset')].map(f => f.dataset.field)"):
+            field = f"dialog fieldset[data-field={name}]"
+            if name == "seats":
+                for seat in (1, 3, 6):
+                    self.page.click(f"{field} [data-value='{seat}']")
+            elif name == "deck" and self.page.js(f"!!document.querySelector('{field} input')"):
+                self.page.click(f"{field} .choice")
+            elif name == "cards":
+                for digit in str(self._cards(picture, given)):
+                    self.page.click(f"{field} .pad button", digit)
+            elif name == "depth":
+                self.page.click(f"{field} .pad button", "2")
+                self.page.click(f"{field} .pad button", "0")
+            elif not self.page.js(f"!!document.querySelector('{field} [aria-pressed=true]')"):
+                self.page.click(f"{field} .choice")
+        self.page.click("dialog button[type=submit]")
+
+    @staticmethod
+    def _cards(picture: dict[str, Any], given: str) -> int:
+        """How many cards a person would count at the place that the form names."""
+        for deck in picture["decks"]:
+            if deck["name"] in given:
+                for place, number in deck["cards"].items():
+                    if place.replace("seat", "seat ").replace("_", " ") in given.rpartition("Place:")[2]:
+                        return int(number)
+        raise AssertionError(f"nothing to count: {given}")

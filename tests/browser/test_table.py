@@ -1,0 +1,163 @@
+"""A dealer's work at the screen: a whole round, a step by keyboard alone, wrong PINs, a daemon that dies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.browser.conftest import Person
+
+LIVE = "[...document.querySelectorAll('#dock button:not(.more)')].filter(b => !b.disabled).map(b => b.dataset.action)"
+
+
+def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
+    """From a closed table to a round in the journal, with nothing but the screen's own buttons."""
+    person = screen("--paused")
+    page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    steps = person.follow("document.body.dataset.state === 'betting'")
+    for words in ("Open the table", "inspects", "verifies", "Spread", "wash", "Stack", "into the shuffler"):
+        assert any(words in step for step in steps), (words, steps)
+    page.wait("document.querySelectorAll('.card').length === 106")
+    page.js("document.querySelectorAll('.card').forEach((card, at) => card.dataset.at = at)")
+    assert page.js(LIVE) == ["close_bets"], "of the dealer's own buttons only this one is live"
+    assert not page.js("document.querySelector('#dock [data-action=close_bets]').disabled")
+    person.take_step()
+    page.see("#step-who", "Round 1")
+    page.wait("document.querySelectorAll('.seat.playing').length === 3")
+    page.wait(f"{LIVE}.includes('players_acted')")
+    deck = page.see("[data-deck=red-1] .deck-places")
+    assert all(words in deck for words in ("3 seat 1", "3 seat 3", "3 seat 6", "3 dealer")), deck
+    person.follow("document.querySelector('#round').textContent === '1 round'")
+    page.see("[data-deck=red-1]", "rack")
+    page.see("[data-deck=blue-1]", "its turn")
+    moved = page.js("document.querySelectorAll('.card[data-at]').length")
+    assert moved == 106, "the cards that were moved are the cards that were there"
+    page.click("nav a", "Journal")
+    page.click("#rounds .round-link", "Round 1")
+    hands = page.see("#round-viewer", "Round 1")
+    assert "completed" in hands
+    assert all(hand in hands for hand in ("Seat 1", "Seat 3", "Seat 6", "Dealer")), hands
+    page.click("#round-viewer button", "Its events")
+    page.see("#results", "Round 1 began")
+
+
+def test_a_step_by_keyboard_alone(screen: Callable[..., Person]) -> None:
+    """Sign in and open the table without touching anything but the keys."""
+    page = screen("--paused").page
+    page.see("#offers button", "Open table")
+    page.press("Tab")
+    assert page.js("document.activeElement.className") == "skip"
+    page.press("Enter")
+    assert page.js("document.activeElement.id") == "main"
+    page.press("Tab")
+    for _ in range(4):
+        if page.js("document.activeElement.dataset.action") == "open_table":
+            break
+        page.press("Tab")
+    assert page.js("document.activeElement.dataset.action") == "open_table"
+    assert page.js("getComputedStyle(document.activeElement).outlineStyle") != "none", "the focus is to be seen"
+    page.press("Enter")
+    page.see("dialog", "Dana")
+    assert "Dana" in page.js("document.activeElement.innerText")
+    page.press("Escape")
+    page.wait("!document.querySelector('dialog').open")
+    page.press("Enter")
+    page.see("dialog", "Dana")
+    page.press("Enter")
+    page.see("dialog .pad")
+    page.type("2580")
+    page.press("Enter")
+    page.see("#step-text", "Bring a new red deck")
+
+
+def test_a_pin_refused_and_a_lock_out_that_the_floor_ends(screen: Callable[..., Person]) -> None:
+    person = screen("--paused")
+    person.refusals = True
+    page = person.page
+    page.click(".sign-in")
+    page.click("dialog .choice", "Dana")
+    person.enter_pin("1111")
+    page.see("dialog .pin-answer", "wrong")
+    assert page.js("document.querySelector('.pin-input').value") == "", "the next try begins anew"
+    for _ in range(9):
+        if "is locked" in page.text("dialog .pin-answer"):
+            break
+        page.js("document.querySelector('.pin-answer').textContent = ''")
+        person.enter_pin("1111")
+        page.wait("document.querySelector('.pin-answer').textContent !== ''")
+    page.see("dialog .pin-answer", "is locked")
+    person.enter_pin("2580")
+    page.see("dialog .pin-answer", "is locked")
+    page.press("Escape")
+    page.see(".lock-out", "Dana is locked out")
+    assert page.js("document.querySelectorAll('.person').length") == 0
+    page.click(".sign-in")
+    page.see("dialog .choice .locked")
+    page.press("Escape")
+    page.click(".lock-out button")
+    page.click("dialog .choice", "Flo")
+    person.enter_pin("1470")
+    page.unseen(".lock-out")
+    page.see(".person", "Flo")
+    person.sign_in("Dana")
+    page.click(".person.role-floor button")
+    page.unseen(".person", "Flo")
+    page.see(".person", "Dana")
+
+
+def test_a_daemon_that_is_killed_and_comes_back(screen: Callable[..., Person]) -> None:
+    """What is shown is stale at once, no button is live, and it comes back by itself."""
+    person = screen("--paused")
+    person.refusals = True
+    page = person.page
+    person.sign_in("Dana")
+    person.take_step()
+    page.see("#step-text", "Bring a new red deck")
+    page.js("window.same = true")
+    person.shoed.kill()
+    page.see("#stale", "STALE")
+    assert page.js("[...document.querySelectorAll('#dock button, #offers button')].every(button => button.disabled)")
+    person.shoed.start()
+    page.unseen("#stale")
+    assert page.js("window.same"), "without loading the page again"
+    page.see("#step-text", "Open the table")
+    page.wait("!document.querySelector('#offers button').disabled")
+    page.unseen(".person")
+    person.sign_in("Dana")
+    person.take_step()
+    page.see("#events", "opened the table")
+
+
+def test_a_daemon_that_hangs(screen: Callable[..., Person]) -> None:
+    """A connection that stays open and brings nothing is as bad as none."""
+    person = screen("--paused")
+    person.shoed.freeze()
+    person.page.see("#stale", "STALE")
+    person.shoed.thaw()
+    person.page.unseen("#stale")
+    person.page.wait("!document.querySelector('#offers button').disabled")
+
+
+def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> None:
+    """The machines allow it, its guard does not: the screen tells the reason, what would help, and the clause."""
+    person = screen("--paused")
+    person.refusals = True
+    page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    person.follow("document.querySelector('#step-text').innerText.includes('verifies')")
+    page.click("#dock .more")
+    assert page.js("document.querySelectorAll('dialog .action').length") > 40
+    page.see("dialog .action:disabled .action-why")
+    page.click("dialog .action[data-action=close_table]")
+    page.see("dialog h2", "Close table")
+    page.press("Escape")
+    page.click("#dock .more")
+    page.click("dialog .action[data-action=receive_deck]")
+    page.click("dialog fieldset[data-field=deck] .choice", "red-2")
+    page.click("dialog fieldset[data-field=back] .choice", "red")
+    page.click("dialog button[type=submit]")
+    answer = page.see("dialog .form-answer", "Refused")
+    assert "Possible when" in answer
+    assert "§" in answer
