@@ -11,6 +11,7 @@ const STEP_MS = 10000; // one point of the history
 let span = 60;
 let timer = 0;
 let table = null;
+let devices = []; // as fetched last
 const unfolded = new Set(); // devices whose counters are shown
 
 export function useDevices(picture) {
@@ -31,18 +32,22 @@ function showSpans() {
   fill(byId("span"), span, () => SPANS.map(([minutes, text]) =>
     el("button", {
       type: "button", "aria-pressed": String(minutes === span), data: { key: `span-${minutes}` },
-      onclick: () => { span = minutes; showSpans(); load(); },
+      onclick: () => { span = minutes; showSpans(); show(); },
     }, text)));
 }
 
 async function load() {
   try {
-    const { devices } = await get("devices");
-    fill(byId("devices"), [devices, span, table?.devices], () =>
-      devices.length ? devices.map(card) : el("p", { text: "No device is set up for this table." }));
+    ({ devices } = await get("devices"));
+    show();
   } catch (error) {
     fill(byId("devices"), error.message, () => el("p", { class: "trouble", text: error.message }));
   }
+}
+
+function show() {
+  fill(byId("devices"), [devices, span, table?.devices], () =>
+    devices.length ? devices.map(card) : el("p", { text: "No device is set up for this table." }));
 }
 
 function card(device) {

@@ -159,6 +159,8 @@ def test_all_that_matters_is_in_sight(screen: Callable[..., Person], width: int,
     """On a table's screen nobody scrolls for the step, its button, the picture or the dealer's buttons."""
     person = screen("--paused", width=width, height=height)
     page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
     page.see("#offers button")
     for part in ("#step", "#offers button", "#picture", "#dock"):
         top, bottom, tall = page.js(
