@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from controller.core.machines import TableState
+from controller.core.machines import DeckState, TableState
 from tests.appliance import probe
 from tests.appliance.machine import DEVICES, PEOPLE, Failed, Machine, until
 from tests.appliance.table import USB_PORTS, NoAnswer, PlayedTable
@@ -342,7 +342,7 @@ def pull_shuffler_usb(a: Appliance) -> None:
 def upgrade(a: Appliance) -> None:
     a.table.settle()
     (pid,) = a.show("MainPID")
-    before = {name: deck.state for name, deck in a.table.state.decks.items()}
+    before = _loaded(a)
     a.machine.out("dpkg", "-i", f"/payload/{a.upgrade}")
     a.await_active()
     if a.show("MainPID") == [pid]:
@@ -355,9 +355,15 @@ def upgrade(a: Appliance) -> None:
     if not kept.startswith("2\n") or "dpkg" in kept:
         raise Failed(f"the configuration was not kept: {kept}")
     a.table.settle()
-    if before != {name: deck.state for name, deck in a.table.state.decks.items()}:
-        raise Failed(f"the decks were {before}; {a.table.describe()}")
+    if _loaded(a) != before:
+        raise Failed(f"the shoe had {before} before; {a.table.describe()}")
     a.table.whole_round()
+
+
+def _loaded(a: Appliance) -> tuple[int, list[str]]:
+    """How many rounds were played, and which deck waits in the shoe."""
+    state = a.table.state
+    return state.rounds, [name for name, deck in state.decks.items() if deck.state is DeckState.LOADED]
 
 
 @check("the power is cut in the deal")
