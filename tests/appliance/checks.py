@@ -17,6 +17,7 @@ USERS = {"dealer": "dana", "floor": "flo"}
 STRANGER = "mallory"
 MOST_EXPOSURE = 1.0  # of `systemd-analyze security`, of 10
 GROUP_ONLY = "660 root shoed"
+CONFIGURATION = "ls /etc/shoed; sha256sum /etc/shoed/table.toml"
 # Looks at the page of the table, then tries to do something there; prints both statuses.
 PAGE = """
 import http.client
@@ -342,7 +343,7 @@ def pull_shuffler_usb(a: Appliance) -> None:
 def upgrade(a: Appliance) -> None:
     a.table.settle()
     (pid,) = a.show("MainPID")
-    before = _loaded(a)
+    before, kept = _loaded(a), a.machine.shell(CONFIGURATION)
     a.machine.out("dpkg", "-i", f"/payload/{a.upgrade}")
     a.await_active()
     if a.show("MainPID") == [pid]:
@@ -351,9 +352,8 @@ def upgrade(a: Appliance) -> None:
     version = a.machine.out("dpkg-query", "-Wf", "${Version}", "dragonshoe")
     if f"_{version}_" not in a.upgrade:
         raise Failed(f"version {version} is installed")
-    kept = a.machine.shell("grep -c '^port = \"usb:' /etc/shoed/table.toml; ls /etc/shoed")
-    if not kept.startswith("2\n") or "dpkg" in kept:
-        raise Failed(f"the configuration was not kept: {kept}")
+    if a.machine.shell(CONFIGURATION) != kept:
+        raise Failed(f"the configuration was not kept: {a.machine.shell(CONFIGURATION)} instead of {kept}")
     a.table.settle()
     if _loaded(a) != before:
         raise Failed(f"the shoe had {before} before; {a.table.describe()}")
@@ -375,6 +375,10 @@ def power_cut(a: Appliance) -> None:
     a.machine.switch_on()
     a.await_active()
     a.measured("from power-on to ready", time.monotonic() - a.machine.started_at)
+    (restarts,) = a.show("NRestarts")
+    if restarts != "0":  # on a host so busy that the start took longer than the unit allows
+        a.notes.append(f"{restarts} restarts until then:")
+        a.notes += a.machine.shell("journalctl -b -u shoed -o short-monotonic --no-pager | grep systemd").splitlines()
     a.send_people()
     until("the daemon answers", a.healthy)
     a.table.check_nothing_lost()
@@ -402,4 +406,3 @@ def after_the_cut(a: Appliance) -> None:
     failed = a.machine.out("systemctl", "--failed", "--plain", "--no-legend")
     if failed:
         raise Failed(f"units have failed since the power came back: {failed}")
-    a.notes.append(f"{a.show('NRestarts')[0]} restarts since the power came back")
