@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,7 @@ def _payload(folder: Path, package: Path) -> tuple[Path, str]:
     control.write_text(re.sub(r"(?m)^(Version: .*)$", r"\1+upgrade", control.read_text()))
     subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, files], check=True, stdout=subprocess.DEVNULL)
     disk = folder / "payload.img"
-    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", files, disk, "128M"], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", files, disk, "128M"], check=True, capture_output=True)
     return disk, next(path.name for path in files.glob("*+upgrade_*.deb"))
 
 
@@ -126,4 +127,5 @@ def _tell(appliance: Appliance, took: dict[str, float], failed: list[str]) -> No
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the machine ends with us
     sys.exit(main(sys.argv[1:]))
