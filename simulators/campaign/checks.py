@@ -15,7 +15,7 @@ import msgspec
 from controller.core.apply import apply
 from controller.core.game import Method
 from controller.core.state import Event, State, encode
-from controller.journal import Journal, JournalError, JournalReader
+from controller.journal import JournalError, JournalReader
 from controller.journal.chain import START
 from controller.live import restore
 from firmware_bridge.messages import (
@@ -233,8 +233,7 @@ class Witness:
 
     def _journaled(self, seq: int) -> Event | None:
         if self.house.dark:
-            assert isinstance(self.house.journal, Journal)
-            with JournalReader(self.house.journal.path) as reader:
+            with JournalReader(self.house.file) as reader:
                 found = reader.event(seq)
                 more = reader.events(after=self._seen)
                 self.house.events += [Event(event.seq, event.kind, event.clause, event.data) for event in more]

@@ -16,6 +16,7 @@ from controller.core.state import Event
 from controller.journal import Journal, JournalError, timestamp
 from firmware_bridge.messages import AnyCommand, Capability
 from firmware_bridge.messages import Event as DeviceEvent
+from firmware_bridge.session import HostSession
 from simulators.campaign.luck import OF_DEVICES, OF_THE_CLOCK, OF_THE_DISK, OF_THE_HOST, OF_WIRES, Mishap, Shift
 from simulators.faults import OF_THE_MECHANICS, FaultName
 from simulators.firmware import Firmware
@@ -132,12 +133,18 @@ class _Nobody:
 
     deadline = math.inf
 
-    def tick(self, now: float) -> None: ...
+    def tick(self, now: float) -> list[Any]:
+        return []
 
-    def receive(self, data: bytes, now: float) -> None: ...
+    def receive(self, data: bytes, now: float) -> list[Any]:
+        return []
 
     def take_output(self) -> bytes:
         return b""
+
+    def connect(self, now: float) -> None: ...
+
+    def disconnect(self) -> None: ...
 
 
 class UnluckyHouse(House):
@@ -145,6 +152,7 @@ class UnluckyHouse(House):
 
     def __init__(self, journal_file: Path, shift: Shift, watching: Watching) -> None:
         self.shift = shift
+        self.file = journal_file
         self.watching = watching
         self.disk = Disk()
         self.dark = False  # the host is off
@@ -176,8 +184,7 @@ class UnluckyHouse(House):
         return firmware
 
     def _open_journal(self) -> Journal:
-        assert self._file is not None, "a disk that can fail has a file"
-        return FailingJournal(self._file, self.disk, create=not self._file.exists())
+        return FailingJournal(self.file, self.disk, create=not self.file.exists())
 
     # --- the agenda ---------------------------------------------------------------------------------------------------
 
@@ -248,18 +255,28 @@ class UnluckyHouse(House):
         """The host goes off. What has left it arrives all the same."""
         self.dark = True
         self._dark_until = self.now + self._dark_s
-        for wired in self.wired.values():
-            wired.line.flush()
-            wired.line.host = _Nobody()
+        for wired in self._lines:
+            wired.stirred = True
+            wired.look(self.now)
+            wired.session = cast(HostSession, _Nobody())
+            wired.retry_at = math.inf
+            wired.stirred = True
 
     def _dark_next_at(self) -> float:
-        return max(self.now, min([self._dark_until, *(wired.line.next_at for wired in self.wired.values())]))
+        self._look_in_the_dark()
+        return max(self.now, min([self._dark_until, *(wired.next_at for wired in self._lines)]))
+
+    def _look_in_the_dark(self) -> None:
+        for wired in self._lines:
+            if wired.stirred or wired.device.stirred:
+                wired.look(self.now)
 
     def _step_dark(self, at: float) -> None:
         self.now = at
-        for wired in self.wired.values():
-            if wired.line.next_at <= at:
-                wired.line.step()
+        for wired in self._lines:
+            if wired.next_at <= at:
+                wired.step(at)
+        self._look_in_the_dark()
         if at >= self._dark_until:
             self.dark = False
             self.restarts += 1
