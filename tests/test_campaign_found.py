@@ -12,6 +12,8 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
+from simulators.campaign.luck import draw
+from simulators.campaign.run import play_shift
 from simulators.cards import Place, Spot
 from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName
@@ -114,3 +116,10 @@ def test_the_cards_of_a_jam_do_not_lie_among_another_deck(houses: list[House], t
     """With ten decks in the cupboard, the tenth lay where stuck cards are put."""
     house, _ = opened(houses, tmp_path, sets=6)
     assert not house.cards.count(ON_THE_TABLE)
+
+
+def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded_next() -> None:
+    """A silent shoe told late of three cards; they were counted out of the next deck, and bets were opened on 50."""
+    found = play_shift(draw(1, 36), only=[2])
+    assert found.violations == []
+    assert found.faults == {"silence": 1}

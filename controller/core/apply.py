@@ -488,10 +488,10 @@ def _gathered(state: State, data: dict[str, Any]) -> None:
 
 
 def _nothing_at_exit(state: State, name: str) -> None:
-    """A person has emptied the device: if it tells later that its exit was emptied, those cards are counted already."""
+    """A person has emptied the device: what it tells later of those cards is counted already."""
     device = state.devices.get(name)
     if device:
-        device.at_exit = None
+        device.at_exit = device.late = None
 
 
 @_changes("exit.emptied")

@@ -458,7 +458,8 @@ class ClumsyPeople(People):
             return
         found, round_ = house.state.devices[name], house.state.round
         given = found.at_exit or found.doing  # the table may not know yet that it is out; the dealer knows whose it is
-        target = self._own(pile[0].deck)
+        deck = max(sorted({card.deck for card in pile}), key=lambda name: sum(card.deck == name for card in pile))
+        target = self._own(deck)
         if given and given.target and name == "shoe" and round_ and not round_.void:
             target = RACK if given.target == "stub" else hand(given.target)
         self._laid = target if target.place is Place.HAND else None
