@@ -87,6 +87,7 @@ class Daemon:
         self.counted: dict[str, int] = {}
         self.simulation: Any = None  # what plays the hardware, if something does
         self._new_journal = new_journal
+        self._had_journal = False
         self._journal: Journal | None = None
         self._listeners: list[Listener] = []
         self._loop = asyncio.get_running_loop()
@@ -181,7 +182,7 @@ class Daemon:
                 try:
                     self._come_up()
                     self._started.set()
-                except JournalError as error:
+                except (JournalError, TableStopped) as error:
                     first = self.stopped != str(error)
                     self._let_go(str(error))
                     note = self._log.error if first else self._log.debug
@@ -192,6 +193,7 @@ class Daemon:
     def _come_up(self) -> None:
         """Start from the journal, and from nothing else."""
         journal = self._journal = Journal(self.journal_file, create=self._may_create())
+        self._had_journal = True
         seen = 0
 
         def checked(event: object) -> None:
@@ -217,7 +219,12 @@ class Daemon:
         notify("STATUS=the table is up")
 
     def _may_create(self) -> bool:
-        """A journal that was here before must not be replaced in silence: its numbers would be given twice."""
+        """A journal that was here before must not be replaced in silence: its numbers would be given twice.
+
+        Its disk may be away for a moment, with the lock file too.
+        """
+        if self._had_journal:
+            return False
         return self._new_journal or not self.journal_file.with_name(self.journal_file.name + ".lock").exists()
 
     def _configure(self) -> None:

@@ -7,6 +7,7 @@ stored, and the word that a command is not wanted any more.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from controller.core.apply import apply
 from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report
 from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
-from controller.journal import Journal, MemoryJournal, NewEvent
+from controller.journal import Journal, JournalError, MemoryJournal, NewEvent
 from firmware_bridge import messages as wire
 from firmware_bridge.link import Lost
 from firmware_bridge.messages import AnyCommand, Done, Event, Refused
@@ -66,7 +67,8 @@ class LiveTable:
             self._forget(report.device, self.mark(report.device))
         if self.state.seq >= self._snapshot_at:
             self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
-            self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)
+            with contextlib.suppress(JournalError):  # it only saves time: what was stored and sent stays done
+                self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)
         return events
 
     def mark(self, device: str) -> EventMark:

@@ -61,6 +61,7 @@ class BadEvent(ValueError):
 
 
 ROOM_BYTES = 1 << 20  # with less than this free, a failed write is told as a full disk
+INDEX_BYTES = 64 << 10  # what the index of a write-ahead log needs; without room for it SQLite ends the process
 _BY_ERRNO: dict[int, type[JournalError]] = {
     errno.ENOSPC: JournalFull,
     errno.EDQUOT: JournalFull,
@@ -97,7 +98,7 @@ def from_sqlite(error: sqlite3.Error, path: Path) -> JournalError:
         return JournalDamaged(None, f"another program has written into it ({error}); find out which")
     if code == sqlite3.SQLITE_NOTADB:
         kind: type[JournalError] = JournalForeign
-    elif code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and no_room(path)):
+    elif code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and no_room(path, ROOM_BYTES)):
         kind = JournalFull
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         kind = JournalBusy
@@ -110,10 +111,16 @@ def from_sqlite(error: sqlite3.Error, path: Path) -> JournalError:
     return kind(f"{path}: {_WHAT_TO_DO[kind]} ({name}: {error})")
 
 
-def no_room(path: Path) -> bool:
-    """Whether the disk under this path is as good as full."""
+def no_room(path: Path, wanted: int) -> bool:
+    """Whether less than this is free on the disk under this path."""
     try:
         disk = os.statvfs(path.parent)
     except OSError:
         return False
-    return disk.f_bavail * disk.f_frsize < ROOM_BYTES
+    return disk.f_bavail * disk.f_frsize < wanted
+
+
+def check_room(path: Path) -> None:
+    """JournalFull where SQLite would map an index into memory that has no place on the disk: the end of the process."""
+    if no_room(path, INDEX_BYTES):
+        raise JournalFull(f"{path}: {_WHAT_TO_DO[JournalFull]}")

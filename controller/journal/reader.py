@@ -23,6 +23,7 @@ from controller.journal.errors import (
     JournalError,
     JournalForbidden,
     JournalForeign,
+    check_room,
     from_os,
     from_sqlite,
 )
@@ -79,6 +80,8 @@ class JournalReader:
         wal = self._still.wal_size > 0
         if wal:
             self._still = None
+            if not self.path.with_name(self.path.name + "-shm").exists():
+                check_room(self.path)
         connection = open_sqlite(self.path, "mode=ro" if wal else "mode=ro&immutable=1")
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the first that reads the file

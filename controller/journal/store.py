@@ -22,6 +22,7 @@ from controller.journal.errors import (
     JournalDamaged,
     JournalError,
     JournalStopped,
+    check_room,
     from_os,
     from_sqlite,
 )
@@ -52,6 +53,7 @@ class Journal(JournalReader):
             try:
                 check_schema(self._read(LISTING))
                 self._head = self._checked_head()
+                self._files = self._whereabouts()
             except JournalError:
                 self._connection.close()
                 raise
@@ -68,6 +70,7 @@ class Journal(JournalReader):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise from_os(error, self.path) from None
+        check_room(self.path)
         connection = open_sqlite(self.path, "mode=rw")
         try:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -117,7 +120,24 @@ class Journal(JournalReader):
             self._head = Checkpoint(rows[-1][0], rows[-1][4].hex())
         return rows
 
+    def _whereabouts(self) -> tuple[tuple[int, int], ...]:
+        """Which files the journal and its log are: what is written to files that nobody finds again is not stored."""
+        try:
+            found = [os.stat(path) for path in (self.path, self._wal)]
+        except OSError as error:
+            raise from_os(error, self.path) from None
+        return tuple((status.st_dev, status.st_ino) for status in found)
+
+    def _check_place(self) -> None:
+        try:
+            if self._whereabouts() != self._files:
+                raise JournalAbsent(f"{self.path}: another file is in its place; bring the journal back")
+        except JournalError as error:
+            self._stopped = str(error)
+            raise
+
     def _write_events(self, rows: list[Row]) -> None:
+        self._check_place()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(_INSERT, rows)
