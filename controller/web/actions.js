@@ -32,6 +32,8 @@ let known = new Map();
 let table = null;
 let stale = true;
 let fetching = null;
+let heldAt = -1; // the picture that was answered: a second touch on it means nothing
+const HELD_MS = 1000;
 
 export function useTable(picture) {
   const before = table;
@@ -67,10 +69,11 @@ function show() {
   if (!table) return;
   const offers = (table.step.do ?? []).map((offer) => ({ offer, action: now(offer.action) })).filter((o) => o.action);
   const signed = (action, offer = {}) => hasRole(rolesOf(action, offer));
-  fill(byId("offers"), [offers, stale, offers.map((o) => signed(o.action, o.offer))], () =>
+  const held = table.seq === heldAt;
+  fill(byId("offers"), [offers, stale, held, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
       el("button", {
-        type: "button", class: index ? "offer" : "offer primary", disabled: stale || !action.allowed,
+        type: "button", class: index ? "offer" : "offer primary", disabled: stale || held || !action.allowed,
         data: { key: `offer-${index}`, action: action.action }, onclick: () => begin(action, offer),
       }, padlock(action, offer), offerTitle(action, offer))));
   const dock = DOCK.map(now).filter(Boolean);
@@ -141,6 +144,9 @@ async function tell(action, fields) {
   const { action: _, ...values } = fields;
   const [role, ...others] = rolesOf(action, values);
   const wanted = others.length ? {} : { role };
+  heldAt = table.seq;
+  show();
+  setTimeout(() => { heldAt = -1; show(); }, HELD_MS);
   await post("actions", { action: action.action, ...values, ...wanted });
   notice(`${action.title}: done.`);
 }

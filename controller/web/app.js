@@ -30,6 +30,7 @@ function show(next) {
   say(byId("state"), table.table_words);
   say(byId("round"), table.round ? `Round ${table.round.number}` : `${table.rounds} ${table.rounds === 1 ? "round" : "rounds"}`);
   document.body.dataset.state = table.table;
+  document.body.dataset.seq = table.seq;
   showStep(table);
   showAlarms(table);
   showDecks(table);

@@ -220,6 +220,7 @@ class Person:
         end = time.monotonic() + 10
         while self.shoed.get("table")["seq"] == before:
             assert time.monotonic() < end, f"nothing happened after {found!r}: {self.page.text('#notice')}"
+        self.page.wait(f"Number(document.body.dataset.seq) > {before}")
         self.page.js("document.querySelector('#notice button')?.click()")  # it may be gone by itself
         return found
 
