@@ -175,6 +175,29 @@ def test_what_cannot_be_written(wrong: NewEvent, word: str) -> None:
         chained(NewEvent(TS, "round.started"), wrong)
 
 
+class Sorted(dict[str, Any]):
+    """An object that is not quite a dict."""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n": LARGEST_NUMBER + 1, "s": ["a", ("b", 1)]},
+        {"n": 1.0, "s": ["a", ("b", 1)]},
+        {"n": 1, "s": ["a", ("b", -LARGEST_NUMBER - 1)]},
+        {"n": 1, "s": ["a", ("b", 1.0)]},
+        {"n": 1, "s": ["a", {"b"}]},
+        {"n": 1, "s": Sorted(a=0.5)},
+        Sorted(n=0.5),
+    ],
+)
+def test_a_shape_that_was_found_good_lets_no_flaw_through(wrong: dict[str, Any]) -> None:
+    chained(NewEvent(TS, "round.started", [], {"n": 1, "s": ["a", ("b", 1)]}))
+    chained(NewEvent(TS, "round.started", [], {"n": 1, "s": Sorted(a=1)}), NewEvent(TS, "a.b", [], Sorted(n=1)))
+    with pytest.raises(BadEvent):
+        chained(NewEvent(TS, "round.started", [], wrong))
+
+
 # --- changes ----------------------------------------------------------------------------------------------------------
 
 
