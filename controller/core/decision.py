@@ -10,6 +10,7 @@ import msgspec
 from controller.core import ledger
 from controller.core.actions import Action, name_of
 from controller.core.apply import apply
+from controller.core.concerns import ALL, CONCERNS
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, Moves
 from controller.core.state import Event, Round, State
 
@@ -25,10 +26,11 @@ class Refusal(msgspec.Struct, frozen=True):
 class Decision:
     """What one report led to, in order. `events` go to the journal; those of kind `command.given` to the devices."""
 
-    __slots__ = ("events", "now_ms", "of", "state")
+    __slots__ = ("concerns", "events", "now_ms", "of", "state")
 
-    def __init__(self, state: State, now_ms: int) -> None:
+    def __init__(self, state: State, now_ms: int, concerns: int = ALL) -> None:
         self.state = state
+        self.concerns = concerns  # who is to be asked, after what was decided so far
         self.now_ms = now_ms
         self.events: list[Event] = []
         self.of: dict[str, Any] | None = None  # the device's event that this decision answers
@@ -42,6 +44,7 @@ class Decision:
         event = Event(state.seq + 1, kind, clause, data)
         apply(state, event)
         self.events.append(event)
+        self.concerns |= CONCERNS.get(kind, ALL)
         if "moves" in data:
             self._check_cards(event)
         return event

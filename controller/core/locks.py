@@ -63,6 +63,24 @@ def _shown(shown: Light, text: str) -> str:
     return f"{int(shown)} {text[:_LONGEST]}"
 
 
+_SHOWN_WELL = _shown(*_ALL_WELL[:2])
+
+
+def all_well(state: State) -> bool:
+    """Whether nothing is to be locked or shown, and nothing will be before an event that concerns locks."""
+    if state.warnings:
+        return False
+    for deck in state.decks.values():
+        if deck.state in _NOT_TO_BE_DEALT:
+            return False
+    for device in state.devices.values():
+        if device.state is _OUT_OF_SERVICE or device.hindered or device.locked:
+            return False
+        if device.can_show and device.shown != _SHOWN_WELL:
+            return False
+    return True
+
+
 @enforces("13.F", "13.G")
 def set_right(d: Decision) -> None:
     """Give the commands that make every device what it should be: the lock first."""

@@ -9,6 +9,7 @@ from controller.core import access, devices, locks
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
 from controller.core.clock import deadline_ms, look_at_clock
+from controller.core.concerns import ALL, CLOCK, LOCKS, RULES
 from controller.core.dealing import CHAPTER, STUB_WRONG
 from controller.core.decision import TAKES, Decision, Refusal, why_not
 from controller.core.follow import follow
@@ -27,31 +28,51 @@ from controller.core.reports import (
 )
 from controller.core.state import Event, State
 
+_BETTING = TableState.BETTING  # a name of its own: guards.py tells why
+
 
 class Table:
     """One table. What `handle` returns must be stored before anything of it is acted upon."""
 
     def __init__(self, state: State | None = None) -> None:
         self.state = state or State()
-        self._deadline_of, self._deadline = -1, 0.0
+        self._concerns = ALL  # who has not been asked since the last event
+        self._seq = -1  # of the last event that this table has decided
+        self._deadline_ms = 0.0
+        self._all_well = False
 
     def handle(self, report: Report, now: float) -> list[Event]:
         """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
         state = self.state
         now_ms = round(now * 1000)
-        decision = Decision(state, now_ms if now_ms > state.now_ms else state.now_ms)
+        if now_ms < state.now_ms:
+            now_ms = state.now_ms
+        decision = Decision(state, now_ms, self._concerns if state.seq == self._seq else ALL)
+        self._concerns = ALL  # in case that this is not brought to its end
         _REPORTS.get(type(report), _act)(decision, report)
-        look_at_clock(decision)
-        follow(decision)
-        locks.set_right(decision)
+        if decision.concerns & CLOCK:
+            decision.concerns ^= CLOCK
+            self._deadline_ms = deadline_ms(state)
+        if self._deadline_ms <= now_ms:
+            look_at_clock(decision)
+        if decision.concerns & RULES or state.table is _BETTING:  # bets are withdrawn from a deck that grows too old
+            follow(decision)
+        if decision.concerns & LOCKS or not self._all_well:
+            decision.concerns &= CLOCK
+            locks.set_right(decision)
+            self._all_well = locks.all_well(state)
+        else:
+            decision.concerns &= CLOCK
+        self._concerns, self._seq = decision.concerns, state.seq
         return decision.events
 
     @property
     def deadline(self) -> float:
         """When `handle(Tick())` is wanted, in seconds of the table's clock; infinite if nothing is due."""
-        if self._deadline_of != self.state.seq:  # only an event can change it
-            self._deadline_of, self._deadline = self.state.seq, deadline_ms(self.state) / 1000
-        return self._deadline
+        if self._concerns & CLOCK or self._seq != self.state.seq:  # only an event can change it
+            self._concerns &= ~CLOCK
+            self._deadline_ms = deadline_ms(self.state)
+        return self._deadline_ms / 1000
 
     def next_step(self, now: float | None = None) -> Step:
         """What the dealer is told now."""
