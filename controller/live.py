@@ -54,18 +54,20 @@ class LiveTable:
 
     def take(self, report: Report, now: float, ts: str) -> list[core.Event]:
         """Decide, store, act. Raises JournalError, and then nothing was sent."""
-        events = self.table.handle(report, now)
+        table = self.table
+        events = table.handle(report, now)
         if events:
             stored = self._journal.record([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
             assert stored.seq == events[-1].seq, "the journal and the table count alike"
         for event in events:
-            if event.kind == "command.given":
+            kind = event.kind
+            if kind == "command.given":
                 self._send(event.data["device"], command_of(event.seq, event.data))
-            elif event.kind == "cycle.lost":
+            elif kind == "cycle.lost":
                 self._withdraw(event.data["device"], event.data["id"])
         if isinstance(report, DeviceEvent):
             self._forget(report.device, self.mark(report.device))
-        if self.state.seq >= self._snapshot_at:
+        if table.state.seq >= self._snapshot_at:
             self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
             with contextlib.suppress(JournalError):  # it only saves time: what was stored and sent stays done
                 self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)

@@ -81,6 +81,9 @@ class Nameplate:
         }
 
 
+_OPEN = LinkState.OPEN  # a name of its own: with every message it is asked for
+
+
 class Firmware:
     """The device's end of the session, over its mechanics."""
 
@@ -145,7 +148,7 @@ class Firmware:
             self._message(message)
 
     def _send(self, message: bytes) -> None:
-        if self.link.state is not LinkState.OPEN:
+        if self.link.state is not _OPEN:
             return
         try:
             self.link.send(message, self.now)

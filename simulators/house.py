@@ -42,6 +42,7 @@ CALM_LINK = LinkTiming(
     resend_min_s=20.0,
     resend_max_s=40.0,
 )
+_NEVER = math.inf
 RETRY_S = 1.0  # how soon a host tries again to reach a device that does not answer
 
 
@@ -97,16 +98,18 @@ class Wired:
     def step(self, now: float) -> None:
         """Let happen what happens here now: what arrives, else what is due."""
         device, flying = self.device, self.line.flying
-        if flying and flying[0][0] <= now:
-            while flying and flying[0][0] <= now:
-                _, _, to_host, piece = heappop(flying)
-                if to_host:
-                    self.stirred = True
-                    for happening in self.session.receive(piece, now):
-                        self.happened(happening, now)
-                else:
-                    device.stirred = True
-                    device.receive(piece, now)
+        arrived = False
+        while flying and flying[0][0] <= now:
+            arrived = True
+            _, _, to_host, piece = heappop(flying)
+            if to_host:
+                self.stirred = True
+                for happening in self.session.receive(piece, now):
+                    self.happened(happening, now)
+            else:
+                device.stirred = True
+                device.receive(piece, now)
+        if arrived:
             return
         if self._host_at <= now and self.plugged:
             self.stirred = True
@@ -326,25 +329,28 @@ class House:
         self._settle()
 
     def _settle(self) -> None:
-        if not self.state.configured:  # a table that is not set up has no lines
-            self._next_at = math.inf
+        state, now = self.state, self.now
+        if not state.configured:  # a table that is not set up has no lines
+            self._next_at = _NEVER
             return
         again = True
         while again:
             again = False
-            at = math.inf
+            at = _NEVER
             for wired in self._lines:
                 if wired.stirred or wired.device.stirred:
-                    lost = wired.look(self.now)
+                    lost = wired.look(now)
                     if lost:
                         self._take(DeviceLost(wired.name, str(lost)))
                         again = True  # the table may have told a line that was looked at before
                 if wired.next_at < at:
                     at = wired.next_at
-        if self._table_seq != self.state.seq:
-            self._table_seq = self.state.seq
+        if self._table_seq != state.seq:
+            self._table_seq = state.seq
             self._table_at = self.live.deadline
-        self._next_at = max(self.now, min(at, self._table_at))
+        if self._table_at < at:
+            at = self._table_at
+        self._next_at = at if at > now else now
 
     def run(self, until: Callable[[], bool], limit_s: float) -> bool:
         """Step until the condition holds; False if it does not within this much virtual time."""
@@ -364,7 +370,7 @@ class House:
         at = self.next_at
         while at <= end:
             self.step(at)
-            at = self.next_at
+            at = self._next_at if self._next_at >= self.now else self.next_at  # a step has looked, unless the host died
         self.now = end
 
     def watch(self, limit_s: float) -> None:
@@ -380,7 +386,7 @@ class House:
                 if any(event.kind not in QUIET for event in self.events[seen:]):
                     return
                 seen = len(self.events)
-            at = self.next_at
+            at = self._next_at if self._next_at >= self.now else self.next_at  # as above
         self.now = end
 
     # --- between the table and its devices --------------------------------------------------------------------------

@@ -32,6 +32,18 @@ RACK, FLOOR = Spot(Place.RACK), Spot(Place.FLOOR)
 DEALERS_SEAT = 7
 SOURCE = {Method.MANUAL_SHOE: Spot(Place.TABLE, 90), Method.HAND: Spot(Place.TABLE, 91)}
 
+# Names of their own for what people look at with every look: reading a member from its class takes ten times as long.
+_WORKING, _JAMMED, _FAILED = Mode.WORKING, DeviceState.JAMMED, DeviceState.FAILED
+_VOIDING, _STUB_COUNT = TableState.VOIDING, TableState.STUB_COUNT
+_DEALING, _ACTING, _REVEALING, _CLEARING = (
+    TableState.DEALING, TableState.ACTING, TableState.REVEALING, TableState.CLEARING
+)  # fmt: skip
+_PREPARING = frozenset({TableState.OPENING, TableState.WAITING, TableState.SUSPENDED})
+_UNSHUFFLED = frozenset({DeckState.STACKED, DeckState.RACKED})
+_MIXED = DeckState.MIXED
+_TO_BE_LOADED = frozenset({DeckState.CUT, DeckState.DELIVERED})
+_AUTOMATED_SHOE = Method.AUTOMATED_SHOE
+
 _OPENING: dict[DeckState, type[act.OnDeck]] = {
     DeckState.RECEIVED: act.InspectDeck,
     DeckState.INSPECTED: act.VerifyDeck,
@@ -110,9 +122,9 @@ class People:
     def chore(self) -> bool:
         """One thing that a good dealer or floorperson does now; False if there is none."""
         state = self.house.state
-        if state.table is TableState.VOIDING and state.round and state.round.wagers_open:
+        if state.table is _VOIDING and state.round and state.round.wagers_open:
             return taken(self.tell(act.ReturnWagers))
-        if state.table is TableState.STUB_COUNT:
+        if state.table is _STUB_COUNT:
             return taken(self.tell(act.AnswerMisdeal, misdealt=True))
         for name in self.house.wired:
             if self._device_chore(name):
@@ -130,9 +142,9 @@ class People:
         device, wired = self.house.state.devices[name], self.house.wired[name]
         mechanics = wired.device.mechanics
         # A stack is taken when it is whole.
-        if mechanics.mode is not Mode.WORKING and self.house.cards.count(mechanics.exit):
+        if mechanics.mode is not _WORKING and self.house.cards.count(mechanics.exit):
             return self._take(name)
-        if device.state is DeviceState.JAMMED and device.online:
+        if device.state is _JAMMED and device.online:
             if self._locked(name):
                 return taken(self.tell(act.OpenDevice, device=name))
             wired.device.mend(FaultName.JAM, self.house.now)
@@ -143,7 +155,7 @@ class People:
                     self._collect(deck, self._own(deck))  # the table was told, and it was not done
                     wired.device.load(self._own(deck), self.house.now)
             return taken(self.tell(act.TryAgain, device=name))
-        if device.state is DeviceState.FAILED and device.online:
+        if device.state is _FAILED and device.online:
             wired.device.inject(FaultName.REBOOT, self.house.now)  # switched off and on again
             self.pause()
             return True
@@ -176,20 +188,20 @@ class People:
     def _round_chore(self) -> bool:
         state, round_ = self.house.state, self.house.state.round
         assert round_ is not None
-        if round_.method is not Method.AUTOMATED_SHOE and state.table is TableState.DEALING and next_stack(round_):
+        if round_.method is not _AUTOMATED_SHOE and state.table is _DEALING and next_stack(round_):
             return self._lay()
         if stub_may_leave(state, round_) and self._remove_stub(round_.method):
             return True
         if round_.stub_out and stub_count_due(state):
             dealt = sum(self.house.cards.count(spot) for spot in self.house.cards.spots(Place.HAND))
             return taken(self.tell(act.CountStub, cards=self._physical(round_.deck) - dealt))
-        if next_stack(round_) and state.table is not TableState.ACTING:
+        if next_stack(round_) and state.table is not _ACTING:
             return False
-        if state.table is TableState.ACTING:
+        if state.table is _ACTING:
             return taken(self.tell(act.PlayersActed))
-        if state.table is TableState.REVEALING:
+        if state.table is _REVEALING:
             return taken(self.tell(act.RevealDealer))
-        if state.table is TableState.CLEARING and round_.stub_out:
+        if state.table is _CLEARING and round_.stub_out:
             made = self.tell(act.CollectAll)
             if taken(made):
                 for spot in self.house.cards.spots(Place.HAND):
@@ -241,21 +253,21 @@ class People:
         state, deck = self.house.state, self.house.state.decks[name]
         if over_age(state, name, self.house.now_ms) and self._take_away(name):
             return True
-        if deck.state in _OPENING and state.table in (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED):
+        if deck.state in _OPENING and state.table in _PREPARING:
             return taken(self.tell(_OPENING[deck.state], deck=name))
-        if deck.state in GATHERED_STATES or state.table is TableState.VOIDING:
+        if deck.state in GATHERED_STATES or state.table is _VOIDING:
             return deck.state in GATHERED_STATES and self._gather(name)
-        if state.table not in (TableState.WAITING, TableState.OPENING, TableState.SUSPENDED):
+        if state.table not in _PREPARING:
             return False
-        to_shuffler = (DeckState.STACKED, DeckState.RACKED, *([DeckState.MIXED] if counts(state) else []))
-        if deck.state in to_shuffler and in_service(state, "shuffler"):
+        to_shuffler = deck.state in _UNSHUFFLED or (deck.state is _MIXED and counts(state))
+        if to_shuffler and in_service(state, "shuffler"):
             return self._insert(name)
-        if deck.state in (DeckState.STACKED, DeckState.RACKED):
+        if deck.state in _UNSHUFFLED:
             self._collect(name, self._own(name))
             return taken(self.tell(act.ShuffleByHand, deck=name))
-        if deck.state is DeckState.MIXED:
+        if deck.state is _MIXED:
             return taken(self.tell(act.CutDeck, deck=name, depth=20))
-        if deck.state in (DeckState.CUT, DeckState.DELIVERED) and deck.back == state.due:
+        if deck.state in _TO_BE_LOADED and deck.back == state.due:
             return self._load(name)
         return False
 
@@ -358,11 +370,11 @@ class People:
 
     def _missing_deck(self) -> bool:
         state = self.house.state
-        if state.table not in (TableState.WAITING, TableState.SUSPENDED, TableState.OPENING):
+        if state.table not in _PREPARING or len(state.decks) >= decks_wanted(state):
             return False
         backs = {deck.back for deck in state.decks.values()}
         missing = [back for back in self.house.setup.backs if back not in backs]
-        return len(state.decks) < decks_wanted(state) and bool(missing) and taken(self.bring(missing[0]))
+        return bool(missing) and taken(self.bring(missing[0]))
 
 
 def hand(target: str) -> Spot:
