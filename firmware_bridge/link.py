@@ -279,7 +279,11 @@ class Link:
         if self._ack_due < due:
             due = self._ack_due
         if self._sent:
-            due = min(due, self._resend_at, self._sent[0].first_sent + self.timing.stall_after_s)
+            if self._resend_at < due:
+                due = self._resend_at
+            stalled = self._sent[0].first_sent + self.timing.stall_after_s
+            if stalled < due:
+                due = stalled
         return due
 
     def tick(self, now: float) -> list[Arrival]:

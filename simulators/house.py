@@ -208,7 +208,7 @@ class House:
         )
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0
-        self._second, self._second_stamp = -1, ""
+        self._day, self._day_stamp = -1, ""
         self._file = journal_file
         self._quality = quality
         self._timing = timing
@@ -240,12 +240,14 @@ class House:
         return made
 
     def _stamp(self) -> str:
-        """The time of day in the journal. The seconds are kept in words: many things happen within one."""
+        """The time of day in the journal. The date is kept in words: to make it takes as long as a small decision."""
         second, micros = divmod(round(self.now * 1_000_000), 1_000_000)
-        if second != self._second:
-            self._second = second
-            self._second_stamp = timestamp(BEGINNING + timedelta(seconds=second))[: -len("000000Z")]
-        return f"{self._second_stamp}{micros:06d}Z"
+        day, second = divmod(second, 86_400)
+        if day != self._day:
+            self._day = day
+            self._day_stamp = timestamp(BEGINNING + timedelta(days=day))[: -len("00:00:00.000000Z")]
+        minute, second = divmod(second, 60)
+        return f"{self._day_stamp}{minute // 60:02d}:{minute % 60:02d}:{second:02d}.{micros:06d}Z"
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
