@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -115,9 +116,12 @@ class Api:
         self._totals = Totals()
         self._checking = asyncio.Semaphore(1)  # one PIN at a time: guessing is slow however many guess
         self._offered: tuple[tuple[int, int], bytes] = ((-1, -1), b"")
+        self._log = structlog.get_logger()
         self.stream = Stream(daemon, self._picture)
         daemon.listen(self._count)
-        self.app = Starlette(routes=self._routes(), middleware=[Middleware(_Headers)])
+        self.app = Starlette(
+            routes=self._routes(), middleware=[Middleware(_Headers)], exception_handlers={405: _unknown_method}
+        )
         self._web = Path(str(files("controller") / "web"))
 
     def _routes(self) -> list[Route]:
@@ -176,6 +180,11 @@ class Api:
                 return _json(_stopped(str(error)).body, 503)
             except ClientDisconnect:
                 return Response(status_code=400)
+            except Exception:
+                self._log.exception("request failed", method=request.method, path=request.url.path[:200])
+                return _json(
+                    ApiError(500, "failed", "the daemon made a mistake", "a technician reads the log").body, 500
+                )
 
         return answer
 
@@ -638,6 +647,10 @@ async def _typed(request: Request, kind: type[Any]) -> Any:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
         raise ApiError(400, "bad_field", str(error), "GET /api/v1/openapi.json describes every request") from None
+
+
+async def _unknown_method(request: Request, error: Exception) -> Response:
+    return _json(ApiError(405, "bad_method", f"{request.method[:20]} is no method here", "use GET or POST").body, 405)
 
 
 def _one_of(roles: tuple[Role, ...] | list[Role]) -> str:
