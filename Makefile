@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-crash test-browser screens chromium lint bench campaign docs manual lock deb test-deb test-appliance \
-  clean
+.PHONY: run test test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
+.PHONY: test-deb test-appliance clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce
@@ -31,6 +31,12 @@ chromium:
 	  test "$$(id -u)" = 0 || { echo "as root: apt-get install chromium fonts-inter"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	  apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends chromium fonts-inter; }
+
+# The journal and the daemon on a disk that loses power and tears writes: SEEDS stories, CUTS in the daemon's life.
+SEEDS ?= 200
+CUTS ?= 40
+test-powercut: $(READY)
+	SEEDS=$(SEEDS) CUTS=$(CUTS) $(BIN)/pytest -s tests/powercut
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -26,7 +26,7 @@ from controller.core.machines import TableState
 from controller.core.reports import HostStarted, Report, Tick
 from controller.core.setup import devices_of
 from controller.core.state import Event, State
-from controller.journal import Checkpoint, Journal, JournalError, JournalReader, timestamp
+from controller.journal import Checkpoint, Journal, JournalError, JournalReader, timestamp, was_made
 from controller.live import LiveTable, report_of
 from controller.notify import notify
 from controller.table_clock import TableClock, boot_id, time_away_ms, up_s
@@ -225,7 +225,7 @@ class Daemon:
         """
         if self._had_journal:
             return False
-        return self._new_journal or not self.journal_file.with_name(self.journal_file.name + ".lock").exists()
+        return self._new_journal or not was_made(self.journal_file)
 
     def _configure(self) -> None:
         """Take the set-up from the configuration, as soon as the table is closed."""

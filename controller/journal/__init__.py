@@ -21,7 +21,7 @@ from controller.journal.errors import (
 from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
 from controller.journal.snapshots import Snapshot
-from controller.journal.store import Journal, timestamp
+from controller.journal.store import Journal, timestamp, was_made
 
 __all__ = [
     "START",
@@ -48,4 +48,5 @@ __all__ = [
     "digest",
     "line",
     "timestamp",
+    "was_made",
 ]

@@ -54,6 +54,7 @@ class Journal(JournalReader):
                 check_schema(self._read(LISTING))
                 self._head = self._checked_head()
                 self._files = self._whereabouts()
+                self._lock.sign()
             except JournalError:
                 self._connection.close()
                 raise
@@ -78,11 +79,15 @@ class Journal(JournalReader):
                 raise sqlite3.OperationalError(f"journal mode {mode.decode()}")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
-            if self._create and is_blank(connection):
+            if is_blank(connection) and self._create:
                 create(connection)
+            _flush_folder(self.path.parent)  # the log is there now; SQLite does not look whether its own flush failed
         except sqlite3.Error as error:
             connection.close()
             raise from_sqlite(error, self.path) from None
+        except OSError as error:
+            connection.close()
+            raise from_os(error, self.path) from None
         return connection
 
     @property
@@ -211,19 +216,30 @@ class Journal(JournalReader):
         self._lock.release()
 
 
+def was_made(path: Path) -> bool:
+    """Whether a journal was once finished here, also if it is gone now: its writer has signed for it."""
+    lock = _lock_path(path)
+    return lock.exists() and lock.stat().st_size > 0
+
+
+def _lock_path(journal: Path) -> Path:
+    return journal.with_name(journal.name + ".lock")
+
+
 class _WriterLock:
-    """Held by the one writer. A file of its own: closing a second descriptor of a database drops SQLite's own locks."""
+    """Held by the one writer. A file of its own: closing a second descriptor of a database drops SQLite's own locks.
+
+    It is empty until a journal has been finished here, and never again: see was_made().
+    """
 
     def __init__(self, journal: Path) -> None:
-        path = journal.with_name(journal.name + ".lock")
+        self._path = path = _lock_path(journal)
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         except OSError as error:
             raise from_os(error, path) from None
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
         except BlockingIOError:
             holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip() or "unknown"
             self.release()
@@ -233,6 +249,17 @@ class _WriterLock:
         except OSError as error:
             self.release()
             raise from_os(error, path) from None
+
+    def sign(self) -> None:
+        """The journal is there: say whose it is, for those who come later. Never shorter than before, lest a power cut
+        leaves it empty."""
+        try:
+            first = os.fstat(self._fd).st_size == 0
+            os.pwrite(self._fd, b"%-10d\n" % os.getpid(), 0)
+            if first:
+                os.fsync(self._fd)
+        except OSError as error:
+            raise from_os(error, self._path) from None
 
     def release(self) -> None:
         """Let another have it; also more than once."""

@@ -18,15 +18,15 @@ LIMIT_S = 120.0  # generous: only a hang runs into it
 
 
 class Lives:
-    """One life after the other; dying.py tells how each ends."""
+    """One life after the other; the program, such as dying.py, tells how each ends."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str = "tests.crash.dying", env: dict[str, str] | None = None) -> None:
         self.file = folder / "points"
         self.starts = 0
         self._socket = folder / "run/control.sock"
         self._pid = 0
-        words = [sys.executable, "-m", "tests.crash.dying", str(self.file), "--", "--config", config_file(folder)]
-        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        words = [sys.executable, "-m", program, str(self.file), "--", "--config", config_file(folder)]
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(env or {})}
         with (folder / "log").open("ab") as log:
             self._forking = subprocess.Popen(
                 words,

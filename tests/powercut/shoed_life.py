@@ -1,0 +1,32 @@
+"""`python -m tests.powercut.shoed_life FILE -- WORDS`: shoed itself on the disk of disk.c, in one life after the other.
+
+Every number N on standard input begins a life, as in tests/crash/dying.py; the power goes at the Nth call to the disk.
+The disk is the folder `run` beside FILE.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from controller import shoed
+from tests.powercut.disk import Disk, Fault
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]).parent / "run"
+    for number, line in enumerate(sys.stdin):
+        child = os.fork()
+        if child == 0:
+            os.close(0)
+            Disk(folder, number << 32 | int(line), Fault.POWER_CUT, int(line))
+            sys.argv = ["shoed", *sys.argv[3:]]
+            shoed.main()
+        print(child, flush=True)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()
