@@ -38,6 +38,12 @@ CUTS ?= 40
 test-powercut: $(READY)
 	SEEDS=$(SEEDS) CUTS=$(CUTS) $(BIN)/pytest -s tests/powercut
 
+# Look for bytes that break a reader, FUZZ_S seconds for each: with atheris where it can be had, else with hypothesis.
+FUZZ_S ?= 60
+fuzz: $(READY)
+	@test -d build/atheris || $(BIN)/pip install -q --disable-pip-version-check --target build/atheris atheris==3.0.0 || true
+	PYTHONPATH=build/atheris $(BIN)/python -m tests.fuzz --seconds $(FUZZ_S)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -11,14 +11,13 @@ import os
 import pwd
 import re
 import secrets
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from controller.config import ConfigError, ControlConfig
+from controller.config import ConfigError, ControlConfig, parse_toml
 from controller.core.actions import Role
 
 PIN_DIGITS = (4, 12)
@@ -82,12 +81,12 @@ def pin_fault(pin: str) -> str:
 def read_people(path: Path) -> People:
     """The people file; nobody where there is none. ConfigError names what is wrong with it."""
     try:
-        people = msgspec.convert(tomllib.loads(path.read_text()), People)
+        people = msgspec.convert(parse_toml(path.read_text()), People)
     except FileNotFoundError:
         return People()
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except ValueError as error:  # no text, no TOML, or not these fields
         raise ConfigError(f"{path}: {error}") from None
     for person in people.person:
         if not NAME.fullmatch(person.name):

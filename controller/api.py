@@ -433,8 +433,12 @@ class Api:
     async def _get_page(self, request: Request) -> Response:
         """The screen's own files, and nothing outside their folder."""
         wanted = request.path_params.get("path", "index.html")
-        path = (self._web / wanted).resolve()
-        if not path.is_relative_to(self._web.resolve()) or path.suffix not in TYPES or not path.is_file():
+        try:
+            path = (self._web / wanted).resolve()
+            there = path.is_relative_to(self._web.resolve()) and path.suffix in TYPES and path.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            there = False
+        if not there:
             raise ApiError(404, "not_found", "there is no such page", "open /")
         return Response(path.read_bytes(), media_type=TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
 

@@ -128,12 +128,32 @@ def read_config(path: Path) -> Config:
     return parse_config(text, str(path))
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """A text as TOML; ValueError tells why it is none."""
+    try:
+        found = tomllib.loads(text)
+        if _too_large(found):
+            raise ValueError("it has a number that does not fit into 64 bits")
+        return found
+    except RecursionError:
+        raise ValueError("this is no TOML: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"this is no TOML: {error}") from None
+
+
+def _too_large(value: Any) -> bool:
+    """TOML knows numbers of 64 bits; Python takes any, and then cannot even print the longest of them."""
+    if isinstance(value, dict | list):
+        return any(_too_large(inner) for inner in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
 def parse_config(text: str, source: str) -> Config:
     """The same from a text; `source` names it."""
     try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{source}: this is no TOML: {error}") from None
+        found = parse_toml(text)
+    except ValueError as error:
+        raise ConfigError(f"{source}: {error}") from None
     faults = [*_faults_by_type(found)]
     if not faults:
         config = msgspec.convert(found, Config)

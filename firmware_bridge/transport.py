@@ -151,7 +151,7 @@ def _parse_url(text: str) -> SerialAddress:
     if scheme == "hwgrep":
         try:
             re.compile(rest)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise PortUnsuitable(f"{text!r}: not a pattern that can be searched for: {error}") from None
         if not rest:
             raise PortUnsuitable(f"{text!r}: says nothing to look for; {ALLOWED}")

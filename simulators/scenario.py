@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from controller.config import parse_toml
 from controller.core.actions import Action, AnyAction, Configure, Role
 from controller.core.clauses import CLAUSES
 from controller.core.machines import TableState
@@ -95,8 +96,8 @@ class Scenario(msgspec.Struct, forbid_unknown_fields=True):
 def read_scenario(text: str) -> Scenario:
     """Read and check a scenario."""
     try:
-        scenario = msgspec.toml.decode(text, type=Scenario)
-    except (msgspec.DecodeError, ValueError) as error:
+        scenario = msgspec.convert(parse_toml(text), Scenario)
+    except ValueError as error:  # no TOML, or not these fields
         raise ScenarioError(str(error)) from None
     if scenario.no_shuffler:
         scenario.table = msgspec.structs.replace(scenario.table, shuffler=None)
