@@ -328,7 +328,7 @@ class Api:
                 message("journal", encode(event_json(e.seq, e.ts, e.kind, e.clause, e.data)), e.seq) for e in found
             ]
 
-        body = self.stream.read(only, missed)
+        body = self.stream.read(only, missed, request.scope.get("hang_up", lambda: None))
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(body, media_type="text/event-stream", headers=headers)
 

@@ -19,27 +19,51 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from controller.access import Peer
 
 _UCRED = struct.Struct("3i")
+MOST_OPEN = 128  # connections at one door: the table needs files too, and a process may have about a thousand open
+BACKLOG = 64  # that wait to come in; they are let in together
 FIRST_HANDED_OVER = 3  # where systemd puts the sockets that it has opened for a service (sd_listen_fds(3))
 
 
 class PeerProtocol(H11Protocol):
-    """HTTP/1.1 that tells the application who is at the other end of a Unix socket, as `peer`."""
+    """HTTP/1.1 that tells the application who is at the other end of a Unix socket, as `peer`, and how to be rid of
+    them, as `hang_up`: a connection that nobody reads from cannot be closed in any politer way.
+    """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Somebody has come in."""
-        super().connection_made(transport)  # type: ignore[arg-type]
+        assert isinstance(transport, asyncio.Transport)
+        super().connection_made(transport)
+        self.came, self.leaves = self.loop.time(), False
+        self._make_room()
+        self.app = _with(self.app, "hang_up", transport.abort)
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             _, uid, gid = _UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
-            self.app = _with_peer(self.app, Peer(uid, gid))
+            self.app = _with(self.app, "peer", Peer(uid, gid))
+
+    def _make_room(self) -> None:
+        """Where too many are in, whoever came first goes; those who wait for no answer before those who do."""
+        others = [one for one in self.connections if isinstance(one, PeerProtocol) and one is not self]
+        staying = [one for one in others if not one.leaves]
+        if len(staying) >= MOST_OPEN:
+            goes = min(staying, key=lambda one: (one.waits, one.came))
+            goes.leaves = True
+            goes.transport.abort()
+
+    @property
+    def waits(self) -> bool:
+        """Whether an answer is under way."""
+        return self.cycle is not None and not self.cycle.response_complete
 
 
-def _with_peer(app: Any, peer: Peer) -> ASGIApp:
-    async def named(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["peer"] = peer
+def _with(app: Any, name: str, value: object) -> ASGIApp:
+    """The application, told one thing more of every request."""
+
+    async def told(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[name] = value
         await app(scope, receive, send)
 
-    return named
+    return told
 
 
 class Door(uvicorn.Server):
@@ -74,6 +98,7 @@ def door(app: ASGIApp) -> Door:
             server_header=False,
             date_header=False,
             proxy_headers=False,
+            backlog=BACKLOG,
             h11_max_incomplete_event_size=16384,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=2,

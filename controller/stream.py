@@ -33,8 +33,9 @@ def message(event: str, data: bytes, seq: int | None = None) -> bytes:
 class Reader:
     """One screen or terminal that listens."""
 
-    def __init__(self, only: str) -> None:
+    def __init__(self, only: str, hang_up: Callable[[], None]) -> None:
         self.only = only
+        self.hang_up = hang_up
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
     def put(self, kind: str, data: bytes) -> None:
@@ -45,6 +46,7 @@ class Reader:
             while not self.queue.empty():
                 self.queue.get_nowait()
             self.queue.put_nowait(None)
+            self.hang_up()  # whoever does not read would not read the end either
         else:
             self.queue.put_nowait(data)
 
@@ -103,11 +105,13 @@ class Stream:
                 now = {"now_ms": self._daemon.now_ms, "ts": timestamp(datetime.now(UTC))}
                 self._tell("beat", message("beat", encode(now)))
 
-    async def read(self, only: str, missed: Callable[[int], Awaitable[list[bytes]]]) -> AsyncIterator[bytes]:
+    async def read(
+        self, only: str, missed: Callable[[int], Awaitable[list[bytes]]], hang_up: Callable[[], None]
+    ) -> AsyncIterator[bytes]:
         """What one reader gets: what it missed up to the event where it begins to listen, the picture, and everything
         from then on. Where that is, is looked up here and not before: the first step may come long after the call.
         """
-        reader = Reader(only)
+        reader = Reader(only, hang_up)
         self.readers.add(reader)
         upto = self._daemon.live.state.seq if self._daemon.live else 0
         try:
