@@ -44,6 +44,11 @@ fuzz: $(READY)
 	@test -d build/atheris || $(BIN)/pip install -q --disable-pip-version-check --target build/atheris atheris==3.0.0 || true
 	PYTHONPATH=build/atheris $(BIN)/python -m tests.fuzz --seconds $(FUZZ_S)
 
+# SOAK_ROUNDS rounds of the real daemon; what it takes of the machine goes to build/soak.json and build/soak.html.
+SOAK_ROUNDS ?= 2000
+soak: $(READY)
+	SOAK_ROUNDS=$(SOAK_ROUNDS) $(BIN)/python -m tests.soak
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
