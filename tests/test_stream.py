@@ -41,7 +41,7 @@ def test_no_event_is_lost_on_the_way_in() -> None:
             return [message("journal", b"stored", seq) for seq in range(1, upto + 1)]
 
         daemon.happens()
-        reading = stream.read("journal", missed)
+        reading = stream.read("journal", missed, lambda: None)
         daemon.happens()
         got = [await anext(reading) for _ in range(4)]
         await stream.close()
