@@ -82,7 +82,7 @@ manual: $(READY)
 	@$(BIN)/python -m controller.completion build/completion
 
 # The Debian package, into build/.
-deb: $(READY)
+deb: $(READY) manual
 	$(BIN)/python debian/build.py
 
 # Install, upgrade, remove and purge it on a machine in a container (root; mmdebstrap and systemd-container).
