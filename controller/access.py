@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import grp
 import hashlib
 import hmac
@@ -65,7 +66,10 @@ def pin_fits(pin: str, kept: str) -> bool:
     return hmac.compare_digest(made, base64.b64decode(digest))
 
 
-_NOBODYS = hash_pin("", b"nobody has this ")  # compared with when the name is unknown, so that it takes as long
+@functools.cache
+def _nobodys() -> str:
+    """Compared with when the name is unknown, so that it takes as long. Not made at the start, which it would slow."""
+    return hash_pin("", b"nobody has this ")
 
 
 def pin_fault(pin: str) -> str:
@@ -128,8 +132,9 @@ def write_people(path: Path, people: People) -> None:
 
 def check_pin(people: People, name: str, pin: str) -> tuple[Person | None, bool]:
     """The person of this name, and whether it is their PIN. Slow on purpose: call it in a thread."""
+    nobodys = _nobodys()  # for a known name too: else the first unknown one would take twice as long
     person = next((person for person in people.person if person.name == name), None)
-    return person, pin_fits(pin, person.pin if person else _NOBODYS) and person is not None
+    return person, pin_fits(pin, person.pin if person else nobodys) and person is not None
 
 
 # --- the screen -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,10 @@ from controller.words import line_of
 
 BEAT_S = 2.0
 PICTURE_S = 0.05  # at most this often
+PICTURES_PER_S = 200  # for all readers together: with many of them, each gets fewer
 BEHIND = 2000  # messages that a slow reader may be behind before it is sent away, to come back and resume
+GATHER_S = 0.02  # what happens within this time goes to a reader in one piece
+AT_ONCE = 4  # readers served before the loop looks at the devices again: a deal does not wait for a crowd
 encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -36,19 +39,32 @@ class Reader:
     def __init__(self, only: str, hang_up: Callable[[], None]) -> None:
         self.only = only
         self.hang_up = hang_up
-        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.sent_away = False
+        self.woken = asyncio.Event()
+        self._waiting: list[bytes] = []
 
     def put(self, kind: str, data: bytes) -> None:
-        """Give it a message, unless it asked for another kind or is too far behind."""
+        """Keep a message for it, unless it asked for another kind or is too far behind."""
         if self.only and kind not in (self.only, "beat", "gap"):
             return
-        if self.queue.qsize() >= BEHIND:
-            while not self.queue.empty():
-                self.queue.get_nowait()
-            self.queue.put_nowait(None)
+        self._waiting.append(data)
+        if len(self._waiting) > BEHIND:
+            self.send_away()
             self.hang_up()  # whoever does not read would not read the end either
-        else:
-            self.queue.put_nowait(data)
+
+    def send_away(self) -> None:
+        """It gets nothing more."""
+        self._waiting.clear()
+        self.sent_away = True
+        self.woken.set()
+
+    async def next(self) -> bytes:
+        """All that has come since; empty when it is sent away."""
+        while not self._waiting and not self.sent_away:
+            await self.woken.wait()
+            self.woken.clear()
+        waiting, self._waiting = self._waiting, []
+        return b"".join(waiting)
 
 
 class Stream:
@@ -60,6 +76,8 @@ class Stream:
         self.readers: set[Reader] = set()
         self._loop = asyncio.get_running_loop()
         self._drawing: asyncio.TimerHandle | None = None
+        self._waking: asyncio.Handle | None = None
+        self._news = False  # since the readers were woken last
         self._drawn_at = 0.0
         self._closing = False
         self._stop = daemon.listen(self._happened)
@@ -70,10 +88,11 @@ class Stream:
         self._closing = True
         self._stop()
         self._beating.cancel()
-        if self._drawing:
-            self._drawing.cancel()
+        for handle in (self._drawing, self._waking):
+            if handle:
+                handle.cancel()
         for reader in self.readers:
-            reader.queue.put_nowait(None)
+            reader.send_away()
 
     def _happened(self, ts: str, events: list[Event]) -> None:
         if not self.readers:
@@ -86,7 +105,8 @@ class Stream:
     def draw(self) -> None:
         """Send the picture soon: at once, or after the shortest time between two."""
         if self._drawing is None and not self._closing:
-            at = max(self._loop.time(), self._drawn_at + PICTURE_S)
+            pause_s = max(PICTURE_S, len(self.readers) / PICTURES_PER_S)
+            at = max(self._loop.time(), self._drawn_at + pause_s)
             self._drawing = self._loop.call_at(at, self._draw)
 
     def _draw(self) -> None:
@@ -97,6 +117,25 @@ class Stream:
     def _tell(self, kind: str, data: bytes) -> None:
         for reader in self.readers:
             reader.put(kind, data)
+        self._news = True
+        self._wake_soon()
+
+    def _wake_soon(self) -> None:
+        if self._waking is None and not self._closing:
+            self._waking = self._loop.call_later(GATHER_S, self._wake_all)
+
+    def _wake_all(self) -> None:
+        self._news = False
+        self._wake(list(self.readers))
+
+    def _wake(self, readers: list[Reader]) -> None:
+        """Let a few of them take what waits for them, and the others after the loop has been round."""
+        for reader in readers[:AT_ONCE]:
+            reader.woken.set()
+        left = readers[AT_ONCE:]
+        self._waking = self._loop.call_soon(self._wake, left) if left else None
+        if self._news:  # meanwhile, for those who were woken before it
+            self._wake_soon()
 
     async def _beat(self) -> None:
         while True:
@@ -120,10 +159,7 @@ class Stream:
                 yield data
             if only != "journal":
                 yield message("table", self._picture())
-            while not self._closing:
-                told = await reader.queue.get()
-                if told is None:
-                    return
+            while not self._closing and (told := await reader.next()):
                 yield told
         finally:
             self.readers.discard(reader)

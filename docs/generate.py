@@ -12,9 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from controller import rules_cli
+from controller import offers, rules_cli
 from controller.core.clauses import CLAUSES
 from controller.core.machines import MACHINES, Moves, diagram
+from controller.core.state import State
+from controller.openapi import describe
 from firmware_bridge import messages
 from firmware_bridge.connection import STAGES, Stage
 from firmware_bridge.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
@@ -134,7 +136,34 @@ def machine_diagram(machine: Moves[typing.Any]) -> str:
     return "\n".join(out)
 
 
+def api_table() -> str:
+    """Every request of the API, as its own description has it."""
+    out = ["| request | what it does | values | errors |", "| --- | --- | --- | --- |"]
+    for path, methods in describe()["paths"].items():
+        for method, operation in methods.items():
+            values = ", ".join(f"`{value['name']}`" for value in operation.get("parameters", []))
+            if "requestBody" in operation:
+                values = "a JSON object"
+            errors = " ".join(status for status in operation["responses"] if status != "200")
+            out.append(f"| `{method.upper()} {path}` | {operation['summary']} | {values} | {errors} |")
+    return "\n".join(out)
+
+
+def action_table() -> str:
+    """Every action, what must be said with it, and whose part it is."""
+    out = ["| action | what it says | fields | roles |", "| --- | --- | --- | --- |"]
+    for name, kind in offers.ACTIONS.items():
+        fields = ", ".join(
+            f"`{field['name']}`" + ("" if field["required"] else " (optional)")
+            for field in offers.fields_of(kind, State())
+        )
+        text = " ".join((kind.__doc__ or "").strip().splitlines()[0].split())
+        out.append(f"| `{name}` | {text} | {fields} | {', '.join(kind.roles)} |")
+    return "\n".join(out)
+
+
 PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
+    "api.md": {"requests": api_table, "actions": action_table},
     "protocol.md": {"messages": message_tables, "lists": enum_tables},
     "simulators.md": {"faults": fault_table},
     "design.md": {"stages": stage_diagram},

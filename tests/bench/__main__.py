@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import codec, journal, round_trip, rounds, window
+from tests.bench import codec, daemon, journal, round_trip, rounds, window
 from tests.bench.measure import Row, machine
 
 RESULT = Path("build/bench.json")
@@ -37,6 +37,7 @@ def main() -> int:
         ("window", window),
         ("journal", journal),
         ("rounds", rounds),
+        ("daemon", daemon),
     ):
         print(f"measuring: {name} ...", file=sys.stderr)
         rows += part.rows()
