@@ -372,7 +372,7 @@ class House:
         at = self.next_at
         while at <= end:
             self.step(at)
-            at = self._next_at if self._next_at >= self.now else self.next_at  # a step has looked, unless the host died
+            at = self.next_at
         self.now = end
 
     def watch(self, limit_s: float) -> None:
@@ -388,7 +388,7 @@ class House:
                 if any(event.kind not in QUIET for event in self.events[seen:]):
                     return
                 seen = len(self.events)
-            at = self._next_at if self._next_at >= self.now else self.next_at  # as above
+            at = self.next_at
         self.now = end
 
     # --- between the table and its devices --------------------------------------------------------------------------
