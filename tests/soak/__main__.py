@@ -1,5 +1,5 @@
-"""`python -m tests.soak`: the real daemon, devices on real ptys, people outside, SOAK_ROUNDS rounds at a hundred times
-the natural speed. Samples go to build/soak.json, plots to build/soak.html; the exit code is 1 if something grows.
+"""`python -m tests.soak`: the real daemon, devices on real ptys, people outside, SOAK_ROUNDS rounds at five hundred
+times the natural speed. Samples go to build/soak.json, plots to build/soak.html; the exit code is 1 if something grows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.soak.plot import page
 from tests.test_shoed import config_file
 
 ROUNDS = int(os.environ.get("SOAK_ROUNDS", "2000"))
-SPEED = 100.0
+SPEED = 500.0
 STUCK_S = 120.0  # without a round, something hangs
 BUILD = Path("build")
 
