@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import signal
 import sqlite3
 import tempfile
@@ -169,7 +170,8 @@ def _folder() -> Path:
     import atexit
     import shutil
 
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # many small files, each flushed
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=memory))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
