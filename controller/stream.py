@@ -45,7 +45,7 @@ class Reader:
 
     def put(self, kind: str, data: bytes) -> None:
         """Keep a message for it, unless it asked for another kind or is too far behind."""
-        if self.only and kind not in (self.only, "beat", "gap"):
+        if self.sent_away or (self.only and kind not in (self.only, "beat", "gap")):
             return
         self._waiting.append(data)
         if len(self._waiting) > BEHIND:
