@@ -35,8 +35,7 @@ class Lives:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=env,
-                text=True,
-                bufsize=1,
+                bufsize=0,  # what was not asked for yet stays in the pipe, where `select` sees it
             )
 
     def begin(self, point: int) -> None:
@@ -45,8 +44,7 @@ class Lives:
         self.end()
         self.starts += 1
         self.file.unlink(missing_ok=True)
-        self._forking.stdin.write(f"{point}\n")
-        self._forking.stdin.flush()
+        self._forking.stdin.write(b"%d\n" % point)
         self._pid = self._read()
         end = time.monotonic() + LIMIT_S
         while not self._answers() and not self.dead():
