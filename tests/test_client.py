@@ -192,7 +192,7 @@ def test_the_stream(daemon: ContractDaemon) -> None:
 
 
 def test_a_stream_that_falls_silent(daemon: ContractDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "SILENCE_S", 0.05)
+    monkeypatch.setattr(client, "SILENCE_S", 1.0)
     with pytest.raises(Gone, match="said nothing"):
         next(Client(daemon.path).stream())
 
