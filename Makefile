@@ -7,7 +7,7 @@ READY := .venv/.ready
 .PHONY: test-deb test-appliance clean
 
 run: $(READY)
-	@$(BIN)/shoed --simulate --announce
+	@$(BIN)/shoed --simulate --announce --speed 4
 
 test: $(READY) lint
 	$(BIN)/pytest
