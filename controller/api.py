@@ -1,54 +1,47 @@
-"""The control API: one description, one set of routes, for the Unix socket and for the screen."""
+"""The control API: one set of routes for the Unix socket and for the screen, who may do what, and what people do."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import structlog
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller import offers
 from controller.access import Peer, People, Screen, Screens, SignedIn, check_pin, read_people
+from controller.api_reads import Reads
+from controller.api_requests import (
+    ApiError,
+    SignInRequest,
+    SignOutRequest,
+    UnlockRequest,
+    body_of,
+    in_json,
+    table_stopped,
+    take_rest,
+    typed,
+)
 from controller.config import Config, ConfigError
 from controller.core import access as core_access
-from controller.core import state as core
 from controller.core.actions import Action, Role
-from controller.core.history import rebuild
 from controller.core.reports import SignIn
 from controller.daemon import Daemon, TableStopped
-from controller.journal import JournalError, JournalReader, timestamp
-from controller.metrics import CONTENT_TYPE, Totals, exposition, journal_bytes
-from controller.openapi import describe
-from controller.stream import Stream, encode, event_json, message
-from controller.view import locked_names, picture, step, stopped_picture
+from controller.journal import JournalError, timestamp
+from controller.stream import event_json
+from controller.view import locked_names, step
 
 COOKIE = "shoed"
-LONGEST_BODY = 16_384
-MOST_EVENTS = 500
-MOST_MISSED = 1000
 ROLE_MINUTES = {Role.DEALER: "dealer_minutes"}  # the others have the floor's
-TYPES = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".webmanifest": "application/manifest+json",
-    ".ico": "image/x-icon",
-}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'self'; object-src 'none'",
@@ -57,34 +50,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-class ApiError(Exception):
-    """What a request gets instead of an answer."""
-
-    def __init__(self, status: int, code: str, message: str, hint: str = "", **more: Any) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = {"error": {"code": code, "message": message, "hint": hint, **more}}
-
-
-class SignInRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A name and a PIN."""
-
-    name: str
-    pin: str
-
-
-class SignOutRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Which role to sign out; all without it."""
-
-    role: Role | None = None
-
-
-class UnlockRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Whose lock-out ends."""
-
-    name: str
 
 
 class _Headers:
@@ -114,18 +79,15 @@ class Api:
         self._daemon = daemon
         self._config: Config = daemon.config
         self._screens = Screens()
-        self._totals = Totals()
         self._checking = asyncio.Semaphore(1)  # one PIN at a time: guessing is slow however many guess
-        self._offered: tuple[tuple[int, int], bytes] = ((-1, -1), b"")
         self._log = structlog.get_logger()
-        self.stream = Stream(daemon, self._picture)
-        daemon.listen(self._count)
+        reads = Reads(daemon)
+        self.stream = reads.stream
         self.app = Starlette(
-            routes=self._routes(), middleware=[Middleware(_Headers)], exception_handlers={405: _unknown_method}
+            routes=self._routes(reads), middleware=[Middleware(_Headers)], exception_handlers={405: _unknown_method}
         )
-        self._web = Path(str(files("controller") / "web"))
 
-    def _routes(self) -> list[Route]:
+    def _routes(self, reads: Reads) -> list[Route]:
         def on(path: str, **methods: Answer) -> Route:
             return Route(
                 path, self._guarded(methods), methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -133,25 +95,25 @@ class Api:
 
         v1 = "/api/v1"
         return [
-            on(f"{v1}/table", GET=self._get_table),
-            on(f"{v1}/events", GET=self._get_events),
-            on(f"{v1}/events/stream", GET=self._get_stream),
-            on(f"{v1}/actions", GET=self._get_actions, POST=self._post_action),
-            on(f"{v1}/rounds", GET=self._get_rounds),
-            on(f"{v1}/rounds/{{number}}", GET=self._get_round),
-            on(f"{v1}/devices", GET=self._get_devices),
-            on(f"{v1}/devices/{{name}}/frames", GET=self._get_frames),
-            on(f"{v1}/rules", GET=self._get_rules),
-            on(f"{v1}/journal", GET=self._get_journal),
+            on(f"{v1}/table", GET=reads.table),
+            on(f"{v1}/events", GET=reads.events),
+            on(f"{v1}/events/stream", GET=reads.live),
+            on(f"{v1}/actions", GET=reads.actions, POST=self._post_action),
+            on(f"{v1}/rounds", GET=reads.rounds),
+            on(f"{v1}/rounds/{{number}}", GET=reads.round),
+            on(f"{v1}/devices", GET=reads.devices),
+            on(f"{v1}/devices/{{name}}/frames", GET=reads.frames),
+            on(f"{v1}/rules", GET=reads.rules),
+            on(f"{v1}/journal", GET=reads.journal),
             on(f"{v1}/session", GET=self._get_session, POST=self._post_session, DELETE=self._delete_session),
             on(f"{v1}/people", GET=self._get_people),
             on(f"{v1}/people/unlock", POST=self._post_unlock),
             on(f"{v1}/simulation", GET=self._get_simulation, POST=self._post_simulation),
-            on(f"{v1}/openapi.json", GET=self._get_description),
-            on("/metrics", GET=self._get_metrics),
-            on("/healthz", GET=self._get_health),
-            on("/", GET=self._get_page),
-            on("/web/{path:path}", GET=self._get_page),
+            on(f"{v1}/openapi.json", GET=reads.description),
+            on("/metrics", GET=reads.metrics),
+            on("/healthz", GET=reads.health),
+            on("/", GET=reads.page),
+            on("/web/{path:path}", GET=reads.page),
             on("/{rest:path}"),
         ]
 
@@ -174,17 +136,17 @@ class Api:
                     self._check_sender(request)
                 return await methods[method](request)
             except ApiError as error:
-                await _take_rest(request)
-                return _json(error.body, error.status)
+                await take_rest(request)
+                return in_json(error.body, error.status)
             except TableStopped as stopped:
-                return _json(_stopped(str(stopped)).body, 503)
+                return in_json(table_stopped(str(stopped)).body, 503)
             except JournalError as error:
-                return _json(_stopped(str(error)).body, 503)
+                return in_json(table_stopped(str(error)).body, 503)
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception:
                 self._log.exception("request failed", method=request.method, path=request.url.path[:200])
-                return _json(
+                return in_json(
                     ApiError(500, "failed", "the daemon made a mistake", "a technician reads the log").body, 500
                 )
 
@@ -251,212 +213,10 @@ class Api:
             roles=[str(r) for r in fits or roles],
         )
 
-    # --- looking ----------------------------------------------------------------------------------------------------
-
-    def _count(self, ts: str, events: list[core.Event]) -> None:
-        for event in events:
-            self._totals.take(event.kind, event.clause, event.data)
-
-    def _picture(self) -> bytes:
-        """The table as the screen shows it."""
-        daemon = self._daemon
-        found: dict[str, Any]
-        if daemon.live is None:
-            found = stopped_picture(daemon.stopped)
-            head = 0
-        else:
-            found = picture(daemon.state, daemon.now_ms)
-            head = daemon.state.seq
-        for device in found["devices"]:
-            line = daemon.lines.get(device["name"])
-            device["link"] = line.health if line else "down"
-        found |= {
-            "now_ms": daemon.now_ms,
-            "ts": timestamp(datetime.now(UTC)),
-            "name": self._config.name,
-            "simulated": daemon.simulation is not None,
-            "stopped": daemon.stopped or None,
-            "journal": {"head": head, "verified_to": daemon.verified.seq, "ok": not daemon.stopped},
-        }
-        return encode(found)
-
-    async def _get_table(self, request: Request) -> Response:
-        return _raw(self._picture())
-
-    async def _get_actions(self, request: Request) -> Response:
-        state, now_ms = self._daemon.state, self._daemon.now_ms
-        key = (state.seq, now_ms // 1000)
-        if self._offered[0] != key:
-            self._offered = (key, encode({"actions": offers.offers(state, now_ms)}))
-        return _raw(self._offered[1])
-
-    async def _get_events(self, request: Request) -> Response:
-        query = _Query(request)
-        having: list[tuple[str, str | int]] = []
-        if query.text("round"):
-            having.append(("round", query.number("round", 0)))
-        having += [(name, query.text(name)) for name in ("deck", "device") if query.text(name)]
-        found = await self._read(
-            lambda reader: reader.search(
-                after=query.number("after", 0),
-                before=query.number("before", 0) or None,
-                kind=query.text("kind"),
-                having=having,
-                text=query.text("text").split()[:8],
-                limit=min(query.number("limit", 100), MOST_EVENTS),
-                newest=query.text("newest") in ("1", "true"),
-            )
-        )
-        events = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in found]
-        return _json({"events": events, "head": self._daemon.state.seq})
-
-    async def _get_stream(self, request: Request) -> Response:
-        query = _Query(request)
-        told = request.headers.get("last-event-id", "") or query.text("after")
-        only = query.text("only")
-        if only not in ("", "journal", "table"):
-            raise ApiError(400, "bad_field", f"only: found {only[:40]!r}", "only=journal or only=table")
-        if told and not (told.isascii() and told.isdigit() and len(told) < 19):
-            raise ApiError(400, "bad_field", f"Last-Event-ID: found {told[:40]!r}", "the number of an event")
-
-        async def missed(upto: int) -> list[bytes]:
-            after = int(told) if told else upto
-            if not told or only == "table" or after >= upto:
-                return [message("gap", encode({"after": after, "head": upto}))] if after > upto else []
-            first = max(after, upto - MOST_MISSED)
-            found = await self._read(lambda reader: reader.search(after=first, before=upto + 1, limit=MOST_MISSED))
-            gap = [message("gap", encode({"after": after, "head": first}))] if first > after else []
-            return gap + [
-                message("journal", encode(event_json(e.seq, e.ts, e.kind, e.clause, e.data)), e.seq) for e in found
-            ]
-
-        body = self.stream.read(only, missed, request.scope.get("hang_up", lambda: None))
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(body, media_type="text/event-stream", headers=headers)
-
-    async def _get_rounds(self, request: Request) -> Response:
-        query = _Query(request)
-        limit, before = min(query.number("limit", 50), MOST_EVENTS), query.number("before", 0)
-
-        def found(reader: JournalReader) -> list[dict[str, Any]]:
-            starts = reader.search(kind="round.started", limit=limit + (MOST_EVENTS if before else 0), newest=True)
-            starts = [event for event in starts if not before or event.data["round"] < before][-limit:]
-            if not starts:
-                return []
-            ends: dict[int, str] = {}
-            for kind in ("round.completed", "round.voided"):
-                for event in reader.search(kind=kind, after=starts[0].seq, limit=2 * len(starts) + 2):
-                    ends[event.data["round"]] = kind.partition(".")[2]
-            return [
-                {
-                    "round": event.data["round"],
-                    "deck": event.data["deck"],
-                    "seats": event.data["seats"],
-                    "method": event.data["method"],
-                    "started_ts": event.ts,
-                    "ended": ends.get(event.data["round"], ""),
-                    "seq": event.seq,
-                }
-                for event in reversed(starts)
-            ]
-
-        return _json({"rounds": await self._read(found)})
-
-    async def _get_round(self, request: Request) -> Response:
-        text = request.path_params["number"]
-        if not (text.isascii() and text.isdigit() and len(text) < 12):
-            raise ApiError(404, "not_found", f"{text[:40]!r} is no round", "rounds have numbers from 1")
-        number = int(text)
-
-        def found(reader: JournalReader) -> dict[str, Any]:
-            events = reader.search(having=[("round", number)], limit=5000)
-            told = rebuild((core.Event(e.seq, e.kind, e.clause, e.data) for e in events), number)
-            if told:
-                told |= {"first_seq": events[0].seq, "last_seq": events[-1].seq, "started_ts": events[0].ts}
-                told["events"] = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in events]
-            return told
-
-        told = await self._read(found)
-        if not told:
-            raise ApiError(404, "not_found", f"there was no round {number}", "GET /api/v1/rounds lists them")
-        return _json(told)
-
-    async def _get_devices(self, request: Request) -> Response:
-        return _json({"devices": self._daemon.devices()})
-
-    async def _get_frames(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in self._daemon.lines:
-            raise ApiError(
-                404,
-                "not_found",
-                f"the table has no {name[:40]!r}",
-                f"there are: {', '.join(self._daemon.lines) or 'none'}",
-            )
-        return _json({"lines": self._daemon.frames(name)})
-
-    async def _get_rules(self, request: Request) -> Response:
-        from controller.core.clauses import CLAUSES
-        from controller.rules_cli import rows
-
-        return _json({"rules": await asyncio.to_thread(rows, list(CLAUSES))})
-
-    async def _get_journal(self, request: Request) -> Response:
-        daemon = self._daemon
-        ordered = sorted(daemon.write_s)
-        last = len(ordered) - 1
-        write = (
-            {q: round(ordered[round(last * share)] * 1e3, 3) for q, share in (("median", 0.5), ("p99", 0.99))}
-            if ordered
-            else None
-        )
-        return _json(
-            {
-                "path": str(daemon.journal_file),
-                "head": daemon.state.seq,
-                "size_bytes": journal_bytes(daemon),
-                "verified_to": daemon.verified.seq,
-                "verified_ok": not daemon.stopped,
-                "write_ms": write,
-            }
-        )
-
-    async def _get_description(self, request: Request) -> Response:
-        return _json(describe())
-
-    async def _get_metrics(self, request: Request) -> Response:
-        return Response(exposition(self._daemon, self._totals, len(self.stream.readers)), media_type=CONTENT_TYPE)
-
-    async def _get_health(self, request: Request) -> Response:
-        if self._daemon.stopped:
-            return _json({"status": "stopped", "why": self._daemon.stopped}, 503)
-        return _json({"status": "ok"})
-
-    async def _get_page(self, request: Request) -> Response:
-        """The screen's own files, and nothing outside their folder."""
-        wanted = request.path_params.get("path", "index.html")
-        try:
-            path = (self._web / wanted).resolve()
-            there = path.is_relative_to(self._web.resolve()) and path.suffix in TYPES and path.is_file()
-        except (OSError, ValueError):  # a name that no file can have
-            there = False
-        if not there:
-            raise ApiError(404, "not_found", "there is no such page", "open /")
-        return Response(path.read_bytes(), media_type=TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
-
-    async def _read(self, work: Callable[[JournalReader], Any]) -> Any:
-        """Ask the journal in a thread of its own: a long search holds nobody up."""
-
-        def reading() -> Any:
-            with JournalReader(self._daemon.journal_file) as reader:
-                return work(reader)
-
-        return await asyncio.to_thread(reading)
-
     # --- doing ------------------------------------------------------------------------------------------------------
 
     async def _post_action(self, request: Request) -> Response:
-        body = await _body(request)
+        body = await body_of(request)
         try:
             kind = offers.named(body)
             assert isinstance(body, dict)
@@ -479,10 +239,10 @@ class Api:
             self._daemon.simulation.followed(action)
         now = self._daemon.live.table.next_step(self._daemon.clock.now()) if self._daemon.live else None
         events = [event_json(event.seq, ts, event.kind, event.clause, event.data) for event in made]
-        return _json({"done": True, "events": events, "step": step(now) if now else None})
+        return in_json({"done": True, "events": events, "step": step(now) if now else None})
 
     async def _post_unlock(self, request: Request) -> Response:
-        found = await _typed(request, UnlockRequest)
+        found = await typed(request, UnlockRequest)
         kind = offers.ACTIONS["unlock_person"]
         try:
             body = {"action": "unlock_person", "person": found.name}
@@ -510,13 +270,13 @@ class Api:
             {"name": p.name, "roles": [str(role) for role in p.roles], "locked_until_ms": locked.get(p.name)}
             for p in self._people().person
         ]
-        return _json({"people": people})
+        return in_json({"people": people})
 
     async def _get_session(self, request: Request) -> Response:
         peer = self._peer(request)
         if peer is not None:
             roles = peer.roles(self._config.control)
-            return _json({"people": [{"name": peer.name, "role": str(role)} for role in roles], "token": None})
+            return in_json({"people": [{"name": peer.name, "role": str(role)} for role in roles], "token": None})
         cookie = request.cookies.get(COOKIE)
         screen = self._screens.get(cookie)
         if screen is None:
@@ -528,13 +288,13 @@ class Api:
             {"name": who.name, "role": str(who.role), "expires_ms": who.until_ms}
             for who in screen.now_in(self._daemon.now_ms)
         ]
-        answer = _json({"people": people, "token": screen.token})
+        answer = in_json({"people": people, "token": screen.token})
         if cookie:
             answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
         return answer
 
     async def _post_session(self, request: Request) -> Response:
-        found = await _typed(request, SignInRequest)
+        found = await typed(request, SignInRequest)
         screen = self._screens.get(request.cookies.get(COOKIE))
         if self._peer(request) is not None or screen is None:
             raise ApiError(400, "bad_field", "at the socket nobody signs in", "the system's groups give the roles")
@@ -575,7 +335,7 @@ class Api:
             raise ApiError(429, "locked_out", text, "wait, or a floorperson ends it", retry_after_ms=until_ms - now_ms)
 
     async def _delete_session(self, request: Request) -> Response:
-        found = await _typed(request, SignOutRequest)
+        found = await typed(request, SignOutRequest)
         cookie = request.cookies.get(COOKIE)
         screen = self._screens.get(cookie)
         if screen is None:
@@ -592,11 +352,11 @@ class Api:
         return self._daemon.simulation
 
     async def _get_simulation(self, request: Request) -> Response:
-        return _json(self._simulation().describe())
+        return in_json(self._simulation().describe())
 
     async def _post_simulation(self, request: Request) -> Response:
         simulation = self._simulation()
-        body = await _body(request)
+        body = await body_of(request)
         if not isinstance(body, dict):
             raise ApiError(
                 400, "bad_field", "a request is an object with `do`", "GET /api/v1/simulation tells what there is"
@@ -606,67 +366,11 @@ class Api:
         except ValueError as error:
             raise ApiError(400, "bad_field", str(error), "GET /api/v1/simulation tells what there is") from None
         self.stream.draw()
-        return _json(answer)
-
-
-class _Query:
-    """The values after the question mark, each checked."""
-
-    def __init__(self, request: Request) -> None:
-        self._values = request.query_params
-
-    def text(self, name: str) -> str:
-        value = self._values.get(name, "")
-        if len(value) > 200 or "\0" in value:
-            raise ApiError(400, "bad_field", f"{name}: at most 200 plain characters", "")
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ApiError(400, "bad_field", f"{name}: this is no text", "") from None
-        return value
-
-    def number(self, name: str, default: int) -> int:
-        text = self.text(name)
-        if not text:
-            return default
-        if not (text.isascii() and text.isdigit() and len(text) <= 18):
-            raise ApiError(400, "bad_field", f"{name}: found {text[:40]!r}; a whole number is wanted", "")
-        return int(text)
-
-
-async def _take_rest(request: Request) -> None:
-    """Take what is left of a request that is refused: a connection closed on unread bytes would lose the answer."""
-    left = 4 * LONGEST_BODY
-    with contextlib.suppress(RuntimeError, ClientDisconnect):  # it was taken already, or nobody is there
-        async for part in request.stream():
-            left -= len(part)
-            if left < 0:
-                return
-
-
-async def _body(request: Request) -> Any:
-    """The body as JSON, if it is not too long."""
-    data = b""
-    async for part in request.stream():
-        data += part
-        if len(data) > LONGEST_BODY:
-            raise ApiError(413, "too_long", f"a request has at most {LONGEST_BODY} bytes", "send less")
-    try:
-        return msgspec.json.decode(data or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ApiError(400, "bad_json", f"the body is no JSON: {error}", "send a JSON object") from None
-
-
-async def _typed(request: Request, kind: type[Any]) -> Any:
-    body = await _body(request)
-    try:
-        return msgspec.convert(body, kind)
-    except msgspec.ValidationError as error:
-        raise ApiError(400, "bad_field", str(error), "GET /api/v1/openapi.json describes every request") from None
+        return in_json(answer)
 
 
 async def _unknown_method(request: Request, error: Exception) -> Response:
-    return _json(ApiError(405, "bad_method", f"{request.method[:20]} is no method here", "use GET or POST").body, 405)
+    return in_json(ApiError(405, "bad_method", f"{request.method[:20]} is no method here", "use GET or POST").body, 405)
 
 
 def _one_of(roles: tuple[Role, ...] | list[Role]) -> str:
@@ -677,17 +381,3 @@ def _one_of(roles: tuple[Role, ...] | list[Role]) -> str:
         Role.AUDITOR: "an auditor",
     }
     return " or ".join(names[role] for role in roles)
-
-
-def _stopped(why: str) -> ApiError:
-    return ApiError(
-        503, "journal_stopped", f"the table has stopped: {why}", "a technician sees to it; it goes on by itself"
-    )
-
-
-def _raw(data: bytes, status: int = 200) -> Response:
-    return Response(data, status, {"Cache-Control": "no-store"}, "application/json")
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    return _raw(encode(value), status)

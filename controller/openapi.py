@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from controller import offers
+from controller.api_requests import SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
 from controller.core.state import State
 from controller.version import VERSION
@@ -80,8 +81,6 @@ def _operation(
 
 def describe() -> dict[str, Any]:
     """The whole description."""
-    from controller.api import SignInRequest, SignOutRequest, UnlockRequest
-
     actions = {name: _action_schema(name, kind) for name, kind in offers.ACTIONS.items()}
     typed = (SignInRequest, SignOutRequest, UnlockRequest)
     _, schemas = msgspec.json.schema_components(typed, ref_template="#/components/schemas/{name}")
