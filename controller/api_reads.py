@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from controller import offers
 from controller.api_requests import ApiError, Query, in_json, raw
@@ -20,7 +20,7 @@ from controller.daemon import Daemon
 from controller.journal import JournalReader, timestamp
 from controller.metrics import CONTENT_TYPE, Totals, exposition, journal_bytes
 from controller.openapi import describe
-from controller.stream import Stream, encode, event_json, message
+from controller.stream import Live, Stream, encode, event_json, message
 from controller.view import picture, stopped_picture
 
 MOST_EVENTS = 500
@@ -124,9 +124,7 @@ class Reads:
                 message("journal", encode(event_json(e.seq, e.ts, e.kind, e.clause, e.data)), e.seq) for e in found
             ]
 
-        body = self.stream.read(only, missed, request.scope.get("hang_up", lambda: None))
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(body, media_type="text/event-stream", headers=headers)
+        return Live(self.stream, only, missed)
 
     async def rounds(self, request: Request) -> Response:
         query = Query(request)

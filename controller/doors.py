@@ -25,8 +25,9 @@ FIRST_HANDED_OVER = 3  # where systemd puts the sockets that it has opened for a
 
 
 class PeerProtocol(H11Protocol):
-    """HTTP/1.1 that tells the application who is at the other end of a Unix socket, as `peer`, and how to be rid of
-    them, as `hang_up`: a connection that nobody reads from cannot be closed in any politer way.
+    """HTTP/1.1 that tells the application who is at the other end of a Unix socket, as `peer`; how to write to them at
+    once, as `say`; and how to be rid of them, as `hang_up`: a connection that nobody reads from cannot be closed in
+    any politer way.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -35,11 +36,19 @@ class PeerProtocol(H11Protocol):
         super().connection_made(transport)
         self.came, self.leaves = self.loop.time(), False
         self._make_room()
-        self.app = _with(self.app, "hang_up", transport.abort)
+        more: dict[str, object] = {"say": self._say, "hang_up": transport.abort}
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             _, uid, gid = _UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
-            self.app = _with(self.app, "peer", Peer(uid, gid))
+            more["peer"] = Peer(uid, gid)
+        self.app = _with(self.app, more)
+
+    def _say(self, data: bytes) -> int:
+        """Write a piece of an answer that has begun and has no length; tells how many bytes have not gone yet."""
+        if not self.transport.is_closing():
+            in_chunks = self.scope["http_version"] == "1.1"
+            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data) if in_chunks else data)
+        return self.transport.get_write_buffer_size()
 
     def _make_room(self) -> None:
         """Where too many are in, whoever came first goes; those who wait for no answer before those who do."""
@@ -56,11 +65,11 @@ class PeerProtocol(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
 
-def _with(app: Any, name: str, value: object) -> ASGIApp:
-    """The application, told one thing more of every request."""
+def _with(app: Any, more: dict[str, object]) -> ASGIApp:
+    """The application, told more of every request."""
 
     async def told(scope: Scope, receive: Receive, send: Send) -> None:
-        scope[name] = value
+        scope.update(more)
         await app(scope, receive, send)
 
     return told

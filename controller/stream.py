@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from controller.core.state import Event
 from controller.daemon import Daemon
@@ -16,9 +18,10 @@ from controller.words import line_of
 BEAT_S = 2.0
 PICTURE_S = 0.05  # at most this often
 PICTURES_PER_S = 200  # for all readers together: with many of them, each gets fewer
-BEHIND = 2000  # messages that a slow reader may be behind before it is sent away, to come back and resume
 GATHER_S = 0.02  # what happens within this time goes to a reader in one piece
+PIECES_PER_S = 1000  # for all readers together: with many of them, more is gathered
 AT_ONCE = 4  # readers served before the loop looks at the devices again: a deal does not wait for a crowd
+BEHIND = 1 << 18  # bytes that a slow reader may be behind before it is sent away, to come back and resume
 encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -34,37 +37,48 @@ def message(event: str, data: bytes, seq: int | None = None) -> bytes:
 
 
 class Reader:
-    """One screen or terminal that listens."""
+    """One screen or terminal that listens.
 
-    def __init__(self, only: str, hang_up: Callable[[], None]) -> None:
+    `say` writes to its connection, past everything that a whole answer goes through, and tells how many bytes have not
+    gone yet; `hang_up` ends the connection.
+    """
+
+    def __init__(self, only: str, say: Callable[[bytes], int], hang_up: Callable[[], None]) -> None:
         self.only = only
-        self.hang_up = hang_up
-        self.sent_away = False
-        self.woken = asyncio.Event()
+        self.over = asyncio.Event()
+        self._say = say
+        self._hang_up = hang_up
+        self._listening = False
         self._waiting: list[bytes] = []
+        self._held = 0  # bytes of it
 
     def put(self, kind: str, data: bytes) -> None:
-        """Keep a message for it, unless it asked for another kind or is too far behind."""
-        if self.sent_away or (self.only and kind not in (self.only, "beat", "gap")):
+        """Keep a message for it, unless it asked for another kind."""
+        if self.only and kind not in (self.only, "beat", "gap"):
             return
         self._waiting.append(data)
-        if len(self._waiting) > BEHIND:
-            self.send_away()
-            self.hang_up()  # whoever does not read would not read the end either
+        self._held += len(data)
+        if self._held > BEHIND and not self._listening:  # it does not even take what it has missed
+            self._send_away()
 
-    def send_away(self) -> None:
-        """It gets nothing more."""
+    def begin(self) -> None:
+        """It has what it missed: from now on it gets what comes."""
+        self._listening = True
+        self.take()
+
+    def take(self) -> None:
+        """Give it what waits for it."""
+        if not self._listening or not self._waiting or self.over.is_set():
+            return
+        data = b"".join(self._waiting)
         self._waiting.clear()
-        self.sent_away = True
-        self.woken.set()
+        self._held = 0
+        if self._say(data) > BEHIND:
+            self._send_away()
 
-    async def next(self) -> bytes:
-        """All that has come since; empty when it is sent away."""
-        while not self._waiting and not self.sent_away:
-            await self.woken.wait()
-            self.woken.clear()
-        waiting, self._waiting = self._waiting, []
-        return b"".join(waiting)
+    def _send_away(self) -> None:
+        self.over.set()
+        self._hang_up()  # whoever does not read would not read the end either
 
 
 class Stream:
@@ -76,8 +90,8 @@ class Stream:
         self.readers: set[Reader] = set()
         self._loop = asyncio.get_running_loop()
         self._drawing: asyncio.TimerHandle | None = None
-        self._waking: asyncio.Handle | None = None
-        self._news = False  # since the readers were woken last
+        self._serving: asyncio.Handle | None = None
+        self._news = False  # since the readers were served last
         self._drawn_at = 0.0
         self._closing = False
         self._stop = daemon.listen(self._happened)
@@ -88,11 +102,11 @@ class Stream:
         self._closing = True
         self._stop()
         self._beating.cancel()
-        for handle in (self._drawing, self._waking):
+        for handle in (self._drawing, self._serving):
             if handle:
                 handle.cancel()
         for reader in self.readers:
-            reader.send_away()
+            reader.over.set()
 
     def _happened(self, ts: str, events: list[Event]) -> None:
         if not self.readers:
@@ -103,10 +117,10 @@ class Stream:
         self.draw()
 
     def draw(self) -> None:
-        """Send the picture soon: at once, or after the shortest time between two."""
+        """Send the picture soon: with what happens meanwhile, and after the shortest time between two."""
         if self._drawing is None and not self._closing:
             pause_s = max(PICTURE_S, len(self.readers) / PICTURES_PER_S)
-            at = max(self._loop.time(), self._drawn_at + pause_s)
+            at = max(self._loop.time() + GATHER_S, self._drawn_at + pause_s)
             self._drawing = self._loop.call_at(at, self._draw)
 
     def _draw(self) -> None:
@@ -118,24 +132,25 @@ class Stream:
         for reader in self.readers:
             reader.put(kind, data)
         self._news = True
-        self._wake_soon()
+        self._serve_soon()
 
-    def _wake_soon(self) -> None:
-        if self._waking is None and not self._closing:
-            self._waking = self._loop.call_later(GATHER_S, self._wake_all)
+    def _serve_soon(self) -> None:
+        if self._serving is None and not self._closing:
+            pause_s = max(GATHER_S, len(self.readers) / PIECES_PER_S)
+            self._serving = self._loop.call_later(pause_s, self._serve_all)
 
-    def _wake_all(self) -> None:
+    def _serve_all(self) -> None:
         self._news = False
-        self._wake(list(self.readers))
+        self._serve(list(self.readers))
 
-    def _wake(self, readers: list[Reader]) -> None:
-        """Let a few of them take what waits for them, and the others after the loop has been round."""
+    def _serve(self, readers: list[Reader]) -> None:
+        """Give a few of them what waits for them, and the others theirs after the loop has been round."""
         for reader in readers[:AT_ONCE]:
-            reader.woken.set()
+            reader.take()
         left = readers[AT_ONCE:]
-        self._waking = self._loop.call_soon(self._wake, left) if left else None
-        if self._news:  # meanwhile, for those who were woken before it
-            self._wake_soon()
+        self._serving = self._loop.call_soon(self._serve, left) if left else None
+        if self._news:  # meanwhile, for those who were served before it
+            self._serve_soon()
 
     async def _beat(self) -> None:
         while True:
@@ -145,21 +160,59 @@ class Stream:
                 self._tell("beat", message("beat", encode(now)))
 
     async def read(
-        self, only: str, missed: Callable[[int], Awaitable[list[bytes]]], hang_up: Callable[[], None]
-    ) -> AsyncIterator[bytes]:
-        """What one reader gets: what it missed up to the event where it begins to listen, the picture, and everything
-        from then on. Where that is, is looked up here and not before: the first step may come long after the call.
+        self,
+        reader: Reader,
+        missed: Callable[[int], Awaitable[list[bytes]]],
+        tell: Callable[[bytes], Awaitable[None]],
+    ) -> None:
+        """Serve one reader until it is over: what it missed up to the event where it begins to listen, the picture, and
+        everything from then on. Where that is, is looked up here and not before: the first step may come long after
+        the request. `tell` waits for a reader that is slow.
         """
-        reader = Reader(only, hang_up)
         self.readers.add(reader)
         upto = self._daemon.live.state.seq if self._daemon.live else 0
         try:
-            yield b"retry: 1000\n\n"
+            await tell(b"retry: 1000\n\n")
             for data in await missed(upto):
-                yield data
-            if only != "journal":
-                yield message("table", self._picture())
-            while not self._closing and (told := await reader.next()):
-                yield told
+                await tell(data)
+            if reader.only != "journal":
+                await tell(message("table", self._picture()))
+            reader.begin()
+            if not self._closing:
+                await reader.over.wait()
         finally:
             self.readers.discard(reader)
+
+
+class Live(Response):
+    """The answer to whoever listens: begun like any other, and then written straight to the connection."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, stream: Stream, only: str, missed: Callable[[int], Awaitable[list[bytes]]]) -> None:
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]  # nobody knows it
+        self._stream = stream
+        self._only = only
+        self._missed = missed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve it until one side has enough."""
+
+        async def tell(data: bytes, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        async def leave() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            reader.over.set()
+
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if scope["method"] != "HEAD":
+            reader = Reader(self._only, scope["say"], scope["hang_up"])
+            leaving = asyncio.create_task(leave(), name="leaving")
+            try:
+                await self._stream.read(reader, self._missed, tell)
+            finally:
+                leaving.cancel()
+        await tell(b"", more=False)

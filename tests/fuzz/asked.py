@@ -83,6 +83,12 @@ class Asked:
             else:
                 told += message.get("body", b"")
 
+        def say(data: bytes) -> int:
+            nonlocal told
+            told += data
+            return 0
+
+        scope |= {"say": say, "hang_up": lambda: None}
         await self._api.app(scope, receive, send)
         return status, told
 
