@@ -38,6 +38,7 @@ from controller.core.reports import SignIn
 from controller.daemon import Daemon, TableStopped
 from controller.journal import JournalError, timestamp
 from controller.stream import event_json
+from controller.turns import Turns
 from controller.view import locked_names, step
 
 COOKIE = "shoed"
@@ -73,7 +74,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
-    """The application. `app` goes to the doors."""
+    """The application. `app` and `turns` go to the doors."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
@@ -81,7 +82,8 @@ class Api:
         self._screens = Screens()
         self._checking = asyncio.Semaphore(1)  # one PIN at a time: guessing is slow however many guess
         self._log = structlog.get_logger()
-        reads = Reads(daemon)
+        self.turns = Turns()
+        reads = Reads(daemon, self.turns)
         self.stream = reads.stream
         self.app = Starlette(
             routes=self._routes(reads), middleware=[Middleware(_Headers)], exception_handlers={405: _unknown_method}
@@ -134,7 +136,10 @@ class Api:
                     )
                 if method != "GET":
                     self._check_sender(request)
-                return await methods[method](request)
+                await self.turns.mine()  # to let it in, to answer it, to send the answer: three pieces
+                told = await methods[method](request)
+                await self.turns.mine()
+                return told
             except ApiError as error:
                 await take_rest(request)
                 return in_json(error.body, error.status)

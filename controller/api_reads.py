@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -21,6 +22,7 @@ from controller.journal import JournalReader, timestamp
 from controller.metrics import CONTENT_TYPE, Totals, exposition, journal_bytes
 from controller.openapi import describe
 from controller.stream import Live, Stream, encode, event_json, message
+from controller.turns import Turns
 from controller.view import picture, stopped_picture
 
 MOST_EVENTS = 500
@@ -39,12 +41,13 @@ TYPES = {
 class Reads:
     """Every answer that changes nothing."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, turns: Turns) -> None:
         self._daemon = daemon
         self._totals = Totals()
         self._offered: tuple[tuple[int, int], bytes] = ((-1, -1), b"")
+        self._offering = asyncio.Lock()  # they are made once for all who ask
         self._web = Path(str(files("controller") / "web"))
-        self.stream = Stream(daemon, self._picture)
+        self.stream = Stream(daemon, self._picture, turns)
         daemon.listen(self._count)
 
     def _count(self, ts: str, events: list[core.Event]) -> None:
@@ -78,11 +81,16 @@ class Reads:
         return raw(self._picture())
 
     async def actions(self, request: Request) -> Response:
-        state, now_ms = self._daemon.state, self._daemon.now_ms
-        key = (state.seq, now_ms // 1000)
-        if self._offered[0] != key:
-            self._offered = (key, encode({"actions": offers.offers(state, now_ms)}))
-        return raw(self._offered[1])
+        async with self._offering:
+            state, now_ms = self._daemon.state, self._daemon.now_ms
+            key = (state.seq, now_ms // 1000)
+            if self._offered[0] != key:
+                found = []
+                for offer in offers.offers(state, now_ms):
+                    found.append(offer)
+                    await asyncio.sleep(0)  # to try them all takes long: a device is heard in between
+                self._offered = (key, encode({"actions": found}))
+            return raw(self._offered[1])
 
     async def events(self, request: Request) -> Response:
         query = Query(request)
@@ -214,7 +222,7 @@ class Reads:
         )
 
     async def description(self, request: Request) -> Response:
-        return in_json(describe())
+        return raw(await asyncio.to_thread(_description))
 
     async def metrics(self, request: Request) -> Response:
         return Response(exposition(self._daemon, self._totals, len(self.stream.readers)), media_type=CONTENT_TYPE)
@@ -244,3 +252,8 @@ class Reads:
                 return work(reader)
 
         return await asyncio.to_thread(reading)
+
+
+@functools.cache
+def _description() -> bytes:
+    return encode(describe())

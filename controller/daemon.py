@@ -13,7 +13,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -405,8 +405,8 @@ class Daemon:
                     },
                     "boot": known.boot if known else 0,
                     "last_event": known.last_event if known else 0,
-                    "counters": asdict(session.link.counters) if session else {},
-                    "round_trip": asdict(trip) if trip else None,
+                    "counters": session.link.counters if session else {},
+                    "round_trip": trip,
                     "trouble": line.trouble if line else self.stopped,
                     "history": list(line.history) if line else [],
                 }

@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from controller.access import Peer
+from controller.turns import Turns
 
 _UCRED = struct.Struct("3i")
 MOST_OPEN = 128  # connections at one door: the table needs files too, and a process may have about a thousand open
@@ -28,7 +30,13 @@ class PeerProtocol(H11Protocol):
     """HTTP/1.1 that tells the application who is at the other end of a Unix socket, as `peer`; how to write to them at
     once, as `say`; and how to be rid of them, as `hang_up`: a connection that nobody reads from cannot be closed in
     any politer way.
+
+    What has come is looked at when it is the connection's turn; until then no more is read from it.
     """
+
+    def __init__(self, *, turns: Turns, **given: Any) -> None:
+        super().__init__(**given)
+        self._turns = turns
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Somebody has come in."""
@@ -49,6 +57,17 @@ class PeerProtocol(H11Protocol):
             in_chunks = self.scope["http_version"] == "1.1"
             self.transport.write(b"%x\r\n%b\r\n" % (len(data), data) if in_chunks else data)
         return self.transport.get_write_buffer_size()
+
+    def handle_events(self) -> None:
+        """Wait for a turn, if something has come."""
+        if self.conn.trailing_data[0]:
+            self.flow.pause_reading()
+            self._turns.add(self._take_turn)
+
+    def _take_turn(self) -> None:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            super().handle_events()
 
     def _make_room(self) -> None:
         """Where too many are in, whoever came first goes; those who wait for no answer before those who do."""
@@ -93,12 +112,12 @@ class Door(uvicorn.Server):
         yield
 
 
-def door(app: ASGIApp) -> Door:
+def door(app: ASGIApp, turns: Turns) -> Door:
     """A server for the application; it listens where `serve` is told to."""
     return Door(
         uvicorn.Config(
             app,
-            http=PeerProtocol,
+            http=partial(PeerProtocol, turns=turns),  # type: ignore[arg-type]
             ws="none",
             loop="none",
             lifespan="off",

@@ -5,7 +5,10 @@ Whether it would is found by trying it on a copy of the state: the rules live in
 
 from __future__ import annotations
 
+import copy
+import functools
 import types
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Union, get_args, get_origin
 
@@ -22,6 +25,9 @@ from controller.core.table import Table
 ACTIONS: dict[str, type[Action]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction) if kind is not Configure
 }
+
+
+_fields = functools.cache(msgspec.structs.fields)  # it reads the annotations anew each time, for 0.1 ms
 
 
 class BadAction(Exception):
@@ -41,7 +47,7 @@ def title(kind: type[Action]) -> str:
 def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
     """What must be said with an action, and what can be said."""
     found = []
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         if field.name in ("who", "role"):
             continue
         what = {"name": field.name, "required": field.required, **_type_of(field.type)}
@@ -92,24 +98,23 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[str] 
     return None
 
 
-def offers(state: State, now_ms: int) -> list[dict[str, Any]]:
-    """All actions, with whether each is allowed now and why not."""
+def offers(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
+    """All actions, with whether each is allowed and why not. The state may change between two of them: all are told of
+    the one that the first was told of.
+    """
     kept = encode(state)
-    found = []
+    state = copy.deepcopy(state)
     for name, kind in ACTIONS.items():
         refusal = _tried(kind, state, kept, now_ms)
-        found.append(
-            {
-                "action": name,
-                "title": title(kind),
-                "text": (kind.__doc__ or "").strip().splitlines()[0],
-                "roles": [str(role) for role in kind.roles],
-                "allowed": refusal is None,
-                "why_not": refusal,
-                "fields": fields_of(kind, state),
-            }
-        )
-    return found
+        yield {
+            "action": name,
+            "title": title(kind),
+            "text": (kind.__doc__ or "").strip().splitlines()[0],
+            "roles": [str(role) for role in kind.roles],
+            "allowed": refusal is None,
+            "why_not": refusal,
+            "fields": fields_of(kind, state),
+        }
 
 
 def _tried(kind: type[Action], state: State, kept: bytes, now_ms: int) -> dict[str, Any] | None:
@@ -120,7 +125,7 @@ def _tried(kind: type[Action], state: State, kept: bytes, now_ms: int) -> dict[s
     decks = list(state.decks) if issubclass(kind, OnDeck) and kind is not ReceiveDeck else [""]
     devices = list(state.devices) if issubclass(kind, OnDevice) else [""]
     said = {"who", "role", "deck", "device"}
-    others = [field for field in msgspec.structs.fields(kind) if field.required and field.name not in said]
+    others = [field for field in _fields(kind) if field.required and field.name not in said]
     first: dict[str, Any] | None = None
     for deck in decks:
         for device in devices:
@@ -162,7 +167,7 @@ def named(body: object) -> type[Action]:
 
 def build(kind: type[Action], body: dict[str, Any], who: str, role: Role) -> Action:
     """The action itself; BadAction names what is wrong with the request."""
-    known = {field.name for field in msgspec.structs.fields(kind)} - {"who", "role"}
+    known = {field.name for field in _fields(kind)} - {"who", "role"}
     for name in body:
         if name not in known and name not in ("action", "role"):
             raise BadAction(

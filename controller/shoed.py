@@ -97,7 +97,7 @@ def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> l
         sockets.append(tcp_socket(*listen_address(config.screen)))
     doors = []
     for sock in sockets:
-        one = door(api.app)
+        one = door(api.app, api.turns)
         task = asyncio.create_task(one.serve([sock]), name="door")
 
         async def close(one: Door = one, task: asyncio.Task[None] = task) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from controller.core.state import Event
 from controller.daemon import Daemon
 from controller.journal import timestamp
+from controller.turns import Turns
 from controller.words import line_of
 
 BEAT_S = 2.0
@@ -20,7 +22,7 @@ PICTURE_S = 0.05  # at most this often
 PICTURES_PER_S = 200  # for all readers together: with many of them, each gets fewer
 GATHER_S = 0.02  # what happens within this time goes to a reader in one piece
 PIECES_PER_S = 1000  # for all readers together: with many of them, more is gathered
-AT_ONCE = 4  # readers served before the loop looks at the devices again: a deal does not wait for a crowd
+AT_ONCE = 4  # readers served in one turn of the loop
 BEHIND = 1 << 18  # bytes that a slow reader may be behind before it is sent away, to come back and resume
 encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -84,14 +86,14 @@ class Reader:
 class Stream:
     """Tells all readers what happens."""
 
-    def __init__(self, daemon: Daemon, picture: Callable[[], bytes]) -> None:
+    def __init__(self, daemon: Daemon, picture: Callable[[], bytes], turns: Turns) -> None:
         self._daemon = daemon
+        self._turns = turns
         self._picture = picture
         self.readers: set[Reader] = set()
         self._loop = asyncio.get_running_loop()
         self._drawing: asyncio.TimerHandle | None = None
-        self._serving: asyncio.Handle | None = None
-        self._news = False  # since the readers were served last
+        self._serving: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
         self._closing = False
         self._stop = daemon.listen(self._happened)
@@ -121,7 +123,7 @@ class Stream:
         if self._drawing is None and not self._closing:
             pause_s = max(PICTURE_S, len(self.readers) / PICTURES_PER_S)
             at = max(self._loop.time() + GATHER_S, self._drawn_at + pause_s)
-            self._drawing = self._loop.call_at(at, self._draw)
+            self._drawing = self._loop.call_at(at, self._turns.add, self._draw)
 
     def _draw(self) -> None:
         self._drawing, self._drawn_at = None, self._loop.time()
@@ -131,26 +133,15 @@ class Stream:
     def _tell(self, kind: str, data: bytes) -> None:
         for reader in self.readers:
             reader.put(kind, data)
-        self._news = True
-        self._serve_soon()
-
-    def _serve_soon(self) -> None:
         if self._serving is None and not self._closing:
             pause_s = max(GATHER_S, len(self.readers) / PIECES_PER_S)
             self._serving = self._loop.call_later(pause_s, self._serve_all)
 
     def _serve_all(self) -> None:
-        self._news = False
-        self._serve(list(self.readers))
-
-    def _serve(self, readers: list[Reader]) -> None:
-        """Give a few of them what waits for them, and the others theirs after the loop has been round."""
-        for reader in readers[:AT_ONCE]:
-            reader.take()
-        left = readers[AT_ONCE:]
-        self._serving = self._loop.call_soon(self._serve, left) if left else None
-        if self._news:  # meanwhile, for those who were served before it
-            self._serve_soon()
+        self._serving = None
+        readers = list(self.readers)
+        for first in range(0, len(readers), AT_ONCE):
+            self._turns.add(partial(_serve, readers[first : first + AT_ONCE]))
 
     async def _beat(self) -> None:
         while True:
@@ -182,6 +173,11 @@ class Stream:
                 await reader.over.wait()
         finally:
             self.readers.discard(reader)
+
+
+def _serve(readers: list[Reader]) -> None:
+    for reader in readers:
+        reader.take()
 
 
 class Live(Response):

@@ -200,6 +200,25 @@ def test_live_events_come_in_order_and_are_resumed(table: Table) -> None:
     ahead.close()
 
 
+def test_live_events_for_a_proxy_of_old_and_for_one_that_asks_only_for_the_head(table: Table) -> None:
+    """HTTP/1.0 knows no chunks; and an answer without a body has an end."""
+    served, address = table
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), LIMIT_S) as line, line.makefile("rb") as came:
+        line.sendall(b"HEAD /api/v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        line.sendall(b"GET /api/v1/events/stream HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        for _ in range(2):
+            assert came.readline().startswith(b"HTTP/1.1 200")
+            heads = [head.lower() for head in iter(came.readline, b"\r\n")]
+            assert b"content-type: text/event-stream; charset=utf-8\r\n" in heads
+        assert came.readline() == b"retry: 1000\n"
+        served.do("reveal_dealer")
+        lines: list[bytes] = []
+        while not lines or not lines[-1].startswith(b"id: "):
+            lines.append(came.readline())
+        assert all(text == b"\n" or text.startswith((b"event: ", b"data: ", b"id: ")) for text in lines), lines
+
+
 # --- who may do what --------------------------------------------------------------------------------------------------
 
 

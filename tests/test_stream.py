@@ -10,12 +10,13 @@ import pytest
 
 from controller.core.state import Event
 from controller.stream import BEHIND, Reader, Stream, message
+from controller.turns import Turns
 
 LIMIT_S = 20.0  # generous: only a hang runs into it
 
 
-class _Daemon:
-    """What a stream needs of the daemon."""
+class QuietDaemon:
+    """What a stream needs of a daemon; things happen when they are told to."""
 
     def __init__(self) -> None:
         self.live = SimpleNamespace(state=SimpleNamespace(seq=0))
@@ -38,8 +39,8 @@ def test_no_event_is_lost_on_the_way_in() -> None:
     """One happens after the request was read, one before the reader is served, one while it reads what it missed."""
 
     async def told() -> list[bytes]:
-        daemon = _Daemon()
-        stream = Stream(daemon, lambda: b"{}")  # type: ignore[arg-type]
+        daemon = QuietDaemon()
+        stream = Stream(daemon, lambda: b"{}", Turns())  # type: ignore[arg-type]
         got: list[bytes] = []
         heard = asyncio.Event()
 
@@ -75,8 +76,8 @@ def test_a_reader_that_takes_nothing_is_sent_away(listening: bool) -> None:
     """After it has what it missed, and before; and it is not sent away before it is far behind."""
 
     async def told_before() -> int:
-        daemon, away = _Daemon(), asyncio.Event()
-        stream = Stream(daemon, lambda: b"{}")  # type: ignore[arg-type]
+        daemon, away = QuietDaemon(), asyncio.Event()
+        stream = Stream(daemon, lambda: b"{}", Turns())  # type: ignore[arg-type]
         unsent = 0
 
         def say(data: bytes) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -97,9 +98,14 @@ def words(state: str) -> str:
 
 
 def _not_now(machine: Moves[Any], now: str, kind: str) -> Refusal:
+    return Refusal(now, _when(machine, kind))
+
+
+@functools.cache  # a picture of the table asks for it 25 times
+def _when(machine: Moves[Any], kind: str) -> str:
     states = [words(state) for state in machine.when(kind)]
     when = " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
-    return Refusal(now, f"the {machine.name} is {when}")
+    return f"the {machine.name} is {when}"
 
 
 Take = Callable[[Decision, Any], Refusal | None]
