@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import resource
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from controller.words import line_of
 _LOG = structlog.get_logger()
 RUN_FOLDER = Path("build/run")
 BEAT_S = 10.0  # how often the watchdog is fed where systemd asks for nothing else
+THREAD_S = 0.0005  # how long a thread that searches or verifies the journal may hold up the loop; Python's own is 5 ms
 
 
 async def serve(
@@ -35,6 +38,7 @@ async def serve(
     announce: bool = False,
 ) -> None:
     """Run the table until the process is asked to end."""
+    sys.setswitchinterval(THREAD_S)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for ending in (signal.SIGINT, signal.SIGTERM):
@@ -62,6 +66,7 @@ async def serve(
                 _announce(config)
             notify("READY=1", "STATUS=the table is up")
             log.info("ready", screen=config.screen.listen if config.screen else None, socket=config.control.socket)
+            _keep_for_good()
             await _beat(daemon, stopping)
         notify("STOPPING=1")
     log.info("stopped")
@@ -117,6 +122,12 @@ async def _beat(daemon: Daemon, stopping: asyncio.Task[bool]) -> None:
             daemon.beat()
         notify("WATCHDOG=1")
         await asyncio.wait([stopping], timeout=every_s)
+
+
+def _keep_for_good() -> None:
+    """What is in memory now stays there: no pass of the garbage collector looks through it again, in a deal or else."""
+    gc.collect()
+    gc.freeze()
 
 
 def _leave_no_core() -> None:
