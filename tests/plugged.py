@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from firmware_bridge.link import LinkTiming
 from simulators.device import SimulatedTable
-from simulators.endpoints import Endpoint, PtyEndpoint, UsbEndpoint
+from simulators.endpoints import Endpoint, PtyEndpoint, TcpEndpoint, UsbEndpoint
 from simulators.usb_backend import SoftwareUsb
 
 LIMIT_S = 20.0  # generous: only a hang runs into it
@@ -24,24 +24,37 @@ Result = TypeVar("Result")
 
 
 class Plugged:
-    """A simulated shuffler and shoe, plugged in: on ptys under names that stay, or on a software USB bus."""
+    """A simulated shuffler and shoe, plugged in: on ptys under names that stay, on a software USB bus, or on TCP."""
 
-    def __init__(self, folder: Path, *, seed: int = 1, speed: float = 1.0, usb: SoftwareUsb | None = None, **more: Any):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        seed: int = 1,
+        speed: float = 1.0,
+        usb: SoftwareUsb | None = None,
+        tcp: bool = False,
+        **more: Any,
+    ):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="simulated devices")
         self._thread.start()
         self._endpoints: list[Endpoint] = []
-        self._in_loop(lambda: self._build(folder, seed, speed, usb, more))
+        self._in_loop(lambda: self._build(folder, seed, speed, usb, tcp, more))
         for endpoint in self._endpoints:
             asyncio.run_coroutine_threadsafe(endpoint.start(), self._loop).result(LIMIT_S)
         self.shuffler, self.shoe = (endpoint.address for endpoint in self._endpoints)
 
-    def _build(self, folder: Path, seed: int, speed: float, usb: SoftwareUsb | None, more: dict[str, Any]) -> None:
+    def _build(
+        self, folder: Path, seed: int, speed: float, usb: SoftwareUsb | None, tcp: bool, more: dict[str, Any]
+    ) -> None:
         # The devices' clock runs fast, the host's does not: times that both know are stretched back.
         timing = LinkTiming().scaled(speed)
         self.table = SimulatedTable(seed, timing=timing, now=self._loop.time(), **more)
         for name, device in (("shuffler", self.table.shuffler), ("shoe", self.table.shoe)):
-            if usb is None:
+            if tcp:
+                self._endpoints.append(TcpEndpoint(device, speed=speed))
+            elif usb is None:
                 self._endpoints.append(PtyEndpoint(device, folder / name, speed=speed))
             else:
                 self._endpoints.append(UsbEndpoint(device, usb, serial=name, speed=speed))
