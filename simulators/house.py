@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from heapq import heappop
 from pathlib import Path
 
-from controller.core.reports import DeviceLost, Report, Tick
+from controller.core.reports import DeviceLost, HostStarted, Report, Tick
 from controller.core.setup import Setup, devices_of
 from controller.core.state import Event, State
 from controller.journal import Journal, MemoryJournal, timestamp
@@ -282,6 +282,11 @@ class House:
             self.journal = self._open_journal()
         self._start_host()
         self.events = [Event(event.seq, event.kind, event.clause, event.data) for event in self.journal.events()]
+        self._come_up()
+
+    def _come_up(self) -> None:
+        """The first word of a daemon that is back: every link it had is gone, and the grace times begin."""
+        self._take(HostStarted("house", self.now_ms, 0, "house"))
 
     def close(self) -> None:
         """Let go of the journal."""

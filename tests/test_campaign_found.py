@@ -123,3 +123,11 @@ def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded
     found = play_shift(draw(1, 36), only=[2])
     assert found.violations == []
     assert found.faults == {"silence": 1}
+
+
+def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
+    """It looked at its clock first: a stub that had come out in the dark was late, and a dealt round was void."""
+    found = play_shift(draw(2, 17), only=[2])
+    assert found.violations == []
+    assert found.faults == {"host_dies_before_commit": 1}
+    assert found.voids == {}

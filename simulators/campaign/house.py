@@ -284,6 +284,10 @@ class UnluckyHouse(House):
             for name, quality in self._bad_wires.items():
                 self._set_wires(name, quality)
             self.watching.decided()
+            try:
+                self._come_up()
+            except HostDied:
+                self.restart_host()
             self.look()
 
     def _restart(self) -> None:
