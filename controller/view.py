@@ -218,6 +218,7 @@ def place_words(place: str) -> str:
         "rack": "the discard rack",
         "stub": "the stub",
         "aside": "set aside",
+        "taken": "last taken from the shoe",
         "missing": "missing",
         "gone": "gone for good",
         "dealer": "the dealer's cards",

@@ -20,7 +20,7 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.shuffling import cannot_insert
 from controller.core.state import Event
 from firmware_bridge.messages import Mode
-from simulators.cards import DECK_SIZE, Place, Spot
+from simulators.cards import DECK_SIZE, Card, Place, Spot
 from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName
 from simulators.house import House
@@ -64,6 +64,7 @@ class People:
     def __init__(self, house: House) -> None:
         self.house = house
         self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
+        self._took: list[Card] = []  # what was last taken from the shoe, of a void round all of it
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -171,13 +172,30 @@ class People:
         target = self._own(pile[0].deck)
         if given and name == "shoe" and round_ and not round_.void:
             target = RACK if given.target == "stub" else hand(given.target)
-        for card in device.take(target, house.now):
-            if card.face_up:
-                house.cards.flip(card)
-                if target.place is Place.HAND:
-                    house.cards.move_card(card, target, RACK)
+        self._lay_down(name, device.take(target, house.now), target)
         house.look()
         return True
+
+    def _lay_down(self, name: str, cards: list[Card], target: Spot) -> None:
+        """Cards from an exit lie where they belong; a dealer turns one that is face up, and it goes to the rack."""
+        if name == "shoe":
+            round_ = self.house.state.round
+            self._took = [*(self._took if round_ and round_.void else ()), *cards]
+        for card in cards:
+            if card.face_up:
+                self.house.cards.flip(card)
+                if target.place is Place.HAND:
+                    self.house.cards.move_card(card, target, RACK)
+
+    def _put_back(self, deck: str) -> int:
+        """Lay what was taken from the shoe last on the pile, wherever it was laid, and count it."""
+        cards, own = self.house.cards, self._own(deck)
+        took, self._took = [card for card in self._took if card.deck == deck], []
+        there = [card for card in took if cards.where(card) in (own, RACK) or cards.where(card).place is Place.HAND]
+        for card in there:
+            if cards.where(card) != own:
+                cards.move_card(card, cards.where(card), own)
+        return len(there)
 
     def _own(self, deck: str) -> Spot:
         """The dealer's pile of a deck."""
@@ -334,19 +352,19 @@ class People:
             return self._missing(name)
         if self._locked(ledger.DEVICE_OF.get(place, "")):
             return taken(self.tell(act.OpenDevice, device=ledger.DEVICE_OF[place]))
-        number = 0
+        number = self._put_back(name) if place == ledger.TAKEN else 0
         for spot in self._spots(place):
             number += cards.pick(name, spot, self._own(name))
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
 
     def _missing(self, name: str) -> bool:
-        """Look into the devices, on the floor and among what came out of a jam, and count the pile."""
+        """Look into devices, hands and rack, on the floor and among what came out of a jam, and count the pile."""
         cards, own, believed = self.house.cards, self._own(name), self.house.state.decks[name].cards
         for device in self.house.wired:
             spots = self._spots(ledger.IN_DEVICE[device][0])
             if any(card.deck == name for spot in spots for card in cards.pile(spot)):
                 return taken(self.tell(act.EmptyDevice, device=device))
-        for spot in (FLOOR, ON_THE_TABLE):
+        for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(Place.HAND)):
             for card in cards.pile(spot):
                 if card.deck == name and card.index < DECK_SIZE:
                     cards.move_card(card, spot, own)
@@ -362,6 +380,8 @@ class People:
             exit_ = self.house.wired[device].device.mechanics.exit
             inside = [Place.INFEED, Place.SHELVES, Place.OUTPUT] if device == "shuffler" else [Place.SHOE, Place.HELD]
             return [*(spot for p in inside for spot in self.house.cards.spots(p)), exit_]
+        if place == ledger.TAKEN:
+            return []
         if place in (ledger.RACK, ledger.STUB, ledger.ASIDE):
             return [RACK]
         if place in (ledger.MANUAL_SHOE, ledger.HAND):

@@ -197,10 +197,13 @@ class Follow:
         house.look()
 
     def _gather(self, deck: str, place: str) -> None:
-        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or came out of a jam."""
-        lost = place == ledger.MISSING
-        spots = [Spot(Place.FLOOR), ON_THE_TABLE] if lost else self._robot._spots(place)
+        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or was laid anywhere."""
         cards, own = self._house.cards, self._robot._own(deck)
+        lost = place == ledger.MISSING
+        anywhere = [Spot(Place.FLOOR), ON_THE_TABLE, RACK, *cards.spots(Place.HAND)]
+        spots = anywhere if lost else self._robot._spots(place)
+        if place == ledger.TAKEN:
+            self._robot._put_back(deck)
         for spot in spots:
             for card in cards.pile(spot):
                 if card.deck == deck and spot != own and not (lost and card.index >= DECK_SIZE):

@@ -125,6 +125,25 @@ def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded
     assert found.faults == {"silence": 1}
 
 
+def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], tmp_path: Path) -> None:
+    """It was booked on the dealer's pile, and the void was complete with three cards at the seat."""
+    house, people = opened(houses, tmp_path)
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    seat = Spot(Place.HAND, SEATS[0])
+    assert taken(house.report(act.ReportDealerExposed(**DEALER)))
+    people._lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
+    house.look()
+    people.enough = lambda: house.events[-1].kind == "void.completed" or house.state.table is TableState.WAITING
+    assert people.work()
+    assert house.cards.count(seat) == 0
+    gathered = [event.data["place"] for event in house.events if event.kind == "cards.gathered"]
+    assert gathered[0] == "taken"
+    people.enough = None
+    assert people.work()
+    assert not [event for event in house.events if event.kind == "deck.locked_out"]
+
+
 def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
     """It looked at its clock first: a stub that had come out in the dark was late, and a dealt round was void."""
     found = play_shift(draw(2, 17), only=[2])

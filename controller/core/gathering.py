@@ -35,8 +35,8 @@ _LAST = (
 def next_place(state: State, name: str) -> str:
     """Where the next cards of this deck are fetched from: hands first. Empty when all lie on the dealer's pile."""
     cards = state.decks[name].cards
-    hands = sorted(place for place in cards if place not in (*_LAST, ledger.TABLE, ledger.GONE))
-    for place in (*hands, *_LAST):
+    hands = sorted(place for place in cards if place not in (ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE))
+    for place in (ledger.TAKEN, *hands, *_LAST):  # what was taken last may lie on a hand
         if cards.get(place):
             return place
     return ""
@@ -152,19 +152,31 @@ def ejected(d: Decision, name: str, given: Given, number: int, **late: bool) -> 
     tell_difference(d, given.deck, within[0], moves)
 
 
+def _lands_at(state: State, name: str, given: Given) -> str:
+    """Where cards from an exit are now: on the dealer's pile, if they came out for that.
+
+    What came out for a round, and is taken when that is void, may have been laid to its seat or into the rack in that
+    very moment: the dealer is asked for it.
+    """
+    round_ = state.round
+    for_the_pile = given.name == "Eject" and not given.target
+    void = round_ is not None and round_.void and round_.deck == given.deck
+    return ledger.TAKEN if name == "shoe" and void and not for_the_pile else ledger.TABLE
+
+
 def taken_out(d: Decision, name: str, given: Given, number: int) -> None:
-    """Cards of a deck that is gathered were taken from an exit: they go to the dealer's pile."""
+    """Cards of a deck that is gathered were taken from an exit."""
     exit_ = ledger.IN_DEVICE[name][-1]
     deck = d.state.decks.get(given.deck)
     if deck is None:
         d.emit("exit.emptied", device=name, cards=number)
         return
-    there = deck.cards.get(exit_, 0)
+    there, target = deck.cards.get(exit_, 0), _lands_at(d.state, name, given)
     if there:
-        moves = ledger.seen(deck.cards, (exit_,), number if number >= 0 else there, ledger.TABLE)
+        moves = ledger.seen(deck.cards, (exit_,), number if number >= 0 else there, target)
     else:  # cards that a broken cycle had left there: nobody had counted them
         inner = max(ledger.IN_DEVICE[name][:-1], key=lambda place: deck.cards.get(place, 0))
-        moves = ledger.part(deck.cards, inner, max(number, 0), ledger.TABLE)
+        moves = ledger.part(deck.cards, inner, max(number, 0), target)
     d.emit("exit.emptied", device=name, deck=given.deck, cards=number, moves=moves)
     tell_difference(d, given.deck, exit_, moves)
 

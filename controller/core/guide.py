@@ -112,6 +112,9 @@ def _gather_one(state: State, name: str) -> Step:
         )
         offers = (*((gathered,) if number > 0 else ()), {"action": "declare_missing", "deck": name})
         return Step(f"{text}, or a floorperson declares it.", why, ("5.D",), offers)
+    if place == ledger.TAKEN:
+        text = "Lay the cards that were taken from the shoe last on the pile, and count them."
+        return Step(text, "They were taken as the round became void.", do=(gathered,))
     if emptied_by_device(state, place):
         at_exit = state.devices[device].at_exit
         return Step(f"Take the cards from the {device}." if at_exit else f"The {device} brings its cards out.", why)

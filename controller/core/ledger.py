@@ -13,6 +13,7 @@ INFEED, SHELVES, OUTPUT, TRAY = "infeed", "shelves", "output", "tray"  # shuffle
 SHOE, HELD, EXIT = "shoe", "held", "exit"  # automated shoe
 MANUAL_SHOE, HAND = "manual_shoe", "hand"
 RACK, STUB, ASIDE = "rack", "stub", "aside"
+TAKEN = "taken"  # from the shoe, of a round that is void: at its hand, in the rack or on the pile, the dealer knows
 MISSING = "missing"
 GONE = "gone"  # declared missing, or away with a removed deck
 DEALER = "dealer"

@@ -259,6 +259,11 @@ def _void_leaves_hands() -> list[Swap]:
     return _everywhere(right, next_place)
 
 
+@_defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
+def _taken_stack_not_asked_for() -> list[Swap]:
+    return _everywhere(gathering._lands_at, lambda state, name, given: ledger.TABLE)
+
+
 @_defect("a void keeps the wagers", "double_feed", "jam")
 def _void_keeps_wagers() -> list[Swap]:
     right = apply._CHANGES["round.voided"]

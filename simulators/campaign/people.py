@@ -18,7 +18,7 @@ from controller.core.guards import in_service, inside
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.state import Event
 from firmware_bridge.messages import Mode
-from simulators.campaign.checks import DEALERS_SEAT, Witness
+from simulators.campaign.checks import Witness
 from simulators.campaign.house import UnluckyHouse
 from simulators.campaign.luck import Mishap
 from simulators.cards import DECK_SIZE, Place, Spot
@@ -50,7 +50,6 @@ class ClumsyPeople(People):
         self.witness = witness
         self._at_next_step: list[Mishap] = []
         self._ignoring_until = 0.0
-        self._laid: Spot | None = None  # where the last stack was laid
         self._lost_since: dict[str, float] = {}
         house.confuse = self.confuse
 
@@ -318,7 +317,6 @@ class ClumsyPeople(People):
         wrong = self._mistake("wrong_deck")
         if wrong:
             self._wrong_deck(wrong)
-        self._take_back()
         self._tidy_rack()
         if self.house.state.warnings and self._mistake("ignored_warning"):
             self._ignoring_until = self.house.now + IGNORED_S
@@ -426,19 +424,6 @@ class ClumsyPeople(People):
                 if card.deck not in decks:
                     self.house.cards.move_card(card, RACK, FLOOR)
 
-    def _take_back(self) -> None:
-        """A stack that was laid in the moment of a void, and that the table takes to be on the pile, goes there."""
-        state, cards = self.house.state, self.house.cards
-        if state.table is not TableState.VOIDING or not state.round:
-            return
-        spot, deck = self._laid, state.round.deck
-        if spot is None or deck not in state.decks:
-            return
-        target = "dealer" if spot.number == DEALERS_SEAT else f"seat{spot.number}"
-        for _ in range(cards.count(spot) - state.decks[deck].cards.get(target, 0)):
-            cards.move_top(1, spot, self._own(deck))
-        self._laid = None
-
     # --- as good people do, with what may have gone wrong before ------------------------------------------------------
 
     def _take(self, name: str) -> bool:
@@ -462,12 +447,7 @@ class ClumsyPeople(People):
         target = self._own(deck)
         if given and given.target and name == "shoe" and round_ and not round_.void:
             target = RACK if given.target == "stub" else hand(given.target)
-        self._laid = target if target.place is Place.HAND else None
-        for card in device.take(target, house.now):
-            if card.face_up:
-                house.cards.flip(card)
-                if target.place is Place.HAND:
-                    house.cards.move_card(card, target, RACK)
+        self._lay_down(name, device.take(target, house.now), target)
         house.look()
 
     def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
@@ -498,7 +478,8 @@ class ClumsyPeople(People):
         place = next_place(state, name)
         if not place or emptied_by_device(state, place) or place == ledger.MISSING:
             return super()._gather(name)
-        number = sum(self._fetch(spot, self._own(name), name) for spot in self._spots(place))
+        number = self._put_back(name) if place == ledger.TAKEN else 0
+        number += sum(self._fetch(spot, self._own(name), name) for spot in self._spots(place))
         self.house.look()
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
 

@@ -364,7 +364,9 @@ class House:
         deck = self._deck_at(EXIT[name])
         given, round_ = self.state.devices[name].at_exit, self.state.round
         target = "table"
-        if given and name == "shoe" and round_ and not round_.void:
+        if name == "shoe" and round_ and round_.void and not (given and given.name == "Eject" and not given.target):
+            target = "taken"  # the dealer has it in the hand until asked for it
+        elif given and name == "shoe" and round_ and not round_.void:
             target = "rack" if given.target == "stub" else given.target
             if round_.to_rack and target != "rack":
                 self.move(deck, "exit", "rack", round_.to_rack)

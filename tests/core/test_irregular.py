@@ -9,6 +9,8 @@ from controller.core.actions import Role
 from controller.core.game import Method
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
+from firmware_bridge import messages as wire
+from firmware_bridge.messages import Place
 from tests.core.driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
@@ -222,6 +224,40 @@ def test_the_void_is_a_procedure_and_no_step_can_be_skipped() -> None:
     assert house.state.decks["red-1"].cards == {"table": 53}
     assert house.refused(act.LoadDeck, "red-1").data["reason"]
     assert house.refused(act.GatherCards, "red-1", "rack", 3)
+
+
+@clause("13.E", "13.D")
+@pytest.mark.parametrize("what", ["stack", "stub"])
+def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(what: str) -> None:
+    house = House(ONE).open()
+    house.takes = False
+    house.ask(act.CloseBets, (1,))
+    if what == "stub":
+        house.take("shoe")
+        house.take("shoe")
+        house.ask(act.ReportWrongNumber, "seat1", 2)
+    else:
+        house.ask(act.ReportDealerExposed)
+    exit_ = house.count("exit")
+    assert exit_ == (47 if what == "stub" else 3)
+    house.move_all("exit", "rack" if what == "stub" else "seat1")  # the dealer's hand was on its way
+    id = house.devices["shoe"].presented_by
+    house.report("shoe", wire.StackTaken, command=id, place=Place.EXIT, cards=exit_, kinds=[])
+    assert house.state.decks["red-1"].cards["taken"] == exit_
+    house.ask(act.ReturnWagers)
+    told = house.table.next_step()
+    assert told.text == "Lay the cards that were taken from the shoe last on the pile, and count them."
+    assert told.do == ({"action": "gather_cards", "deck": "red-1", "place": "taken"},)
+    assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["possible_when"] == "taken is empty"
+    house.ask(act.GatherCards, "red-1", "taken", exit_)
+    house.move_all("rack" if what == "stub" else "seat1", "table")
+    if what == "stack":  # what comes out for the pile goes there, and nobody is asked again
+        assert house.state.devices["shoe"].at_exit
+        assert house.take("shoe")
+        assert house.state.decks["red-1"].cards == {"table": 53}
+    house.takes = True
+    voided(house, "13.D" if what == "stub" else "13.E")
+    assert not house.find("ledger.disagreed")
 
 
 @clause("3.B(3)", "13.E")

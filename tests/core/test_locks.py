@@ -149,7 +149,9 @@ def test_a_void_locks_the_shoe_until_its_cards_come_out() -> None:
     assert "Lock" not in commands(made), "cards lie at its exit"
     house.take("shoe")
     assert locked(house)
-    made = house.ask(act.ReturnWagers)
+    house.ask(act.ReturnWagers)
+    house.move("red-1", "taken", "table", 3)
+    made = house.ask(act.GatherCards, "red-1", "taken", 3)
     assert commands(made) == ["Unlock", "Eject"]
     house.step()
     assert not locked(house), "the cards at its exit are to be taken"

@@ -242,7 +242,7 @@ def test_cards_taken_that_no_cycle_had_brought_out() -> None:
     house = dealing()
     house.report("shoe", wire.StackTaken, command=0, place=Place.EXIT, cards=2)
     assert house.find("round.voided")[-1].clause == ("13.G",)
-    assert house.state.decks["red-1"].cards == {"shoe": 51, "table": 2}
+    assert house.state.decks["red-1"].cards == {"shoe": 51, "taken": 2}
     house = House(ONE).open()
     house.works = False
     house.report("shoe", wire.StackTaken, command=0, place=Place.EXIT, cards=2)
@@ -302,7 +302,7 @@ def test_a_stack_that_comes_late_lies_at_the_exit() -> None:
     assert at_exit
     assert at_exit.id == id
     house.report("shoe", wire.StackTaken, command=id, place=Place.EXIT, cards=3)
-    assert house.state.decks["red-1"].cards == {"shoe": 50, "table": 3}
+    assert house.state.decks["red-1"].cards == {"shoe": 50, "taken": 3}
     assert not house.find("ledger.disagreed")
 
 
