@@ -20,7 +20,7 @@ from simulators.shoe import ShoeMechanics
 from simulators.shuffler import ShufflerMechanics
 from simulators.shuffling import Shuffle
 
-ON_THE_TABLE = Spot(Where.TABLE, 99)  # where a person lays cards that came out of a device
+ON_THE_TABLE = Spot(Where.TABLE, -3)  # where a person lays cards that came out of a device; decks lie from 0 on
 
 
 class SimulatedDevice:

@@ -30,7 +30,7 @@ CHORE_S = 1.0  # how long a person needs for one thing
 LOOK_AGAIN_S = 10.0  # how long a person who has nothing to do looks away, if nothing happens
 RACK, FLOOR = Spot(Place.RACK), Spot(Place.FLOOR)
 DEALERS_SEAT = 7
-SOURCE = {Method.MANUAL_SHOE: Spot(Place.TABLE, 90), Method.HAND: Spot(Place.TABLE, 91)}
+SOURCE = {Method.MANUAL_SHOE: Spot(Place.TABLE, -1), Method.HAND: Spot(Place.TABLE, -2)}  # decks lie from 0 on
 
 # Names of their own for what people look at with every look: reading a member from its class takes ten times as long.
 _WORKING, _JAMMED, _FAILED = Mode.WORKING, DeviceState.JAMMED, DeviceState.FAILED

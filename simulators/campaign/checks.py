@@ -32,6 +32,7 @@ from firmware_bridge.messages import (
 from firmware_bridge.messages import Event as DeviceEvent
 from simulators.campaign.luck import Shift
 from simulators.cards import DECK_SIZE, Card, Place, Spot
+from simulators.people import SOURCE
 
 if TYPE_CHECKING:
     from simulators.campaign.house import UnluckyHouse
@@ -89,7 +90,6 @@ CHECKS: Final = {
 
 _KIND_NAMES = re.compile(rb"dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
 _NUMBERED = frozenset({"seats"})  # lists of numbers that are no cards
-_MANUAL = {Method.MANUAL_SHOE: Spot(Place.TABLE, 90), Method.HAND: Spot(Place.TABLE, 91)}
 _SHOE, _OUTPUT, _INFEED, _RACK, _FLOOR = (
     Spot(place) for place in (Place.SHOE, Place.OUTPUT, Place.INFEED, Place.RACK, Place.FLOOR)
 )
@@ -98,7 +98,7 @@ _EXITS = {"shoe": Spot(Place.EXIT, 0), "shuffler": Spot(Place.EXIT, 1)}
 _IN_SHUFFLER = (Place.INFEED, Place.SHELVES, Place.OUTPUT)
 _GROUPS: tuple[tuple[tuple[str, ...], tuple[Place | Spot, ...]], ...] = (
     (("infeed", "shelves", "output"), _IN_SHUFFLER),
-    (("shoe", "held", "manual_shoe", "hand"), (Place.SHOE, Place.HELD, *_MANUAL.values())),
+    (("shoe", "held", "manual_shoe", "hand"), (Place.SHOE, Place.HELD, *SOURCE.values())),
     (("rack", "stub"), (Place.RACK,)),
 )
 
@@ -412,7 +412,7 @@ class Witness:
 
     def _started(self, event: Event) -> None:
         house, deck, cards = self.house, event.data["deck"], self.house.cards
-        source = _SHOE if cards.count(_SHOE) or self._method is Method.AUTOMATED_SHOE else _MANUAL[self._method]
+        source = _SHOE if cards.count(_SHOE) or self._method is Method.AUTOMATED_SHOE else SOURCE[self._method]
         pile = cards.pile(source)
         decks = _decks(pile)
         two = len(self._backs) == 2
