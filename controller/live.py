@@ -23,7 +23,7 @@ from firmware_bridge.messages import AnyCommand, Done, Event, Refused
 from firmware_bridge.session import EventMark, Happening, Ready, Rejected, WrongRole
 
 # Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
-CODE_VERSION = "core-4"
+CODE_VERSION = "core-5"
 SNAPSHOT_EVERY = 2000  # events: what a start has to fold at most, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]

@@ -92,4 +92,4 @@ def set_right(d: Decision) -> None:
         if device.can_show:
             shown, text, sound = light(d.state, name)
             if device.shown != _shown(shown, text):
-                give_beside(d, name, "Indicate", light=int(shown), text=text[:_LONGEST], sound=int(sound))
+                give_beside(d, name, "Indicate", light=int(shown), sound=int(sound), text=text[:_LONGEST])

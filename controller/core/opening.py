@@ -41,7 +41,8 @@ def configure(d: Decision, act: Configure) -> Refusal | None:
     fault = setup_fault(act.setup)
     if fault:
         return Refusal(fault.reason, fault.possible_when, fault.clause)
-    d.emit("table.configured", setup=msgspec.to_builtins(act.setup, str_keys=True), who=act.who)
+    setup = msgspec.to_builtins(act.setup, str_keys=True, order="deterministic")  # as the journal will tell it again
+    d.emit("table.configured", setup=setup, who=act.who)
     return None
 
 

@@ -151,12 +151,12 @@ class State(msgspec.Struct):
         return self.seq + 1
 
 
-_encoder = msgspec.msgpack.Encoder(order="deterministic")
+_encoder = msgspec.msgpack.Encoder()  # not sorted: decks, devices and warnings are asked in the order they have
 _decoder = msgspec.msgpack.Decoder(State)
 
 
 def encode(state: State) -> bytes:
-    """The state as bytes: equal states give equal bytes."""
+    """The state as bytes. Equal states in the same order give equal bytes, and the order outlives a snapshot."""
     return _encoder.encode(state)
 
 
