@@ -141,6 +141,9 @@ def _cleared(state: State, data: dict[str, Any]) -> None:
 @_changes("host.started")
 def _host_started(state: State, data: dict[str, Any]) -> None:
     state.host = Host(data["boot_id"], data["up_ms"], data["at_ms"])
+    for device in state.devices.values():
+        if device.state is DeviceState.LOST:
+            device.lost_ms = data["at_ms"]  # nobody could answer a host that was away
 
 
 @_changes("access.denied")

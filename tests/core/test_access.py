@@ -85,6 +85,20 @@ def test_a_started_host_has_lost_its_devices_until_they_answer() -> None:
     assert house.state.host == Host("b1", 5000, house.state.now_ms)
 
 
+def test_the_grace_time_of_a_lost_link_begins_anew_with_every_start_of_the_host() -> None:
+    """Over a host that was off for longer than it, a device was given up before it was asked."""
+    house = House().open()
+    house.lose("shoe")
+    house.now += 60
+    house.handle(HostStarted("b1", 5000, 0))
+    house.tick(5)
+    house.handle(HostStarted("b1", 11000, 0))
+    house.tick(5)
+    assert not house.find("warning.raised")
+    house.tick(6)
+    assert set(house.state.warnings) == {"shoe.lost", "shuffler.lost"}
+
+
 def test_within_a_life_of_the_computer_the_wall_clock_does_not_matter() -> None:
     state = State(now_ms=70_000, host=Host("b1", up_ms=1000, at_ms=60_000))
     for wall_ms in (0, 10**15):
