@@ -319,10 +319,12 @@ def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     hands = dict.fromkeys(stack.target for stack in d.round.plan)
     dealers = d.state.setup.game.hands()
     players = [hand for hand in hands if hand not in dealers]
-    for hand in [*reversed(players), *dealers]:
-        number = d.state.decks[d.round.deck].cards.get(hand, 0)
-        if number:
-            _collect(d, hand, number, act.who)
+    cards = d.state.decks[d.round.deck].cards
+    lying = [(hand, cards[hand]) for hand in [*reversed(players), *dealers] if cards.get(hand)]
+    if not lying:
+        return Refusal("no hand lies on the table", "hands lie there", ("11.E",))
+    for hand, number in lying:
+        _collect(d, hand, number, act.who)
     return None
 
 

@@ -218,8 +218,7 @@ def answered(d: Decision, report: CommandAnswered) -> None:
         d.emit("device.hindered", device=name, reason=why, locked=reason is Reason.LOCKED)
     elif reason is Reason.NO_CARDS and given.name == "Eject":
         d.emit("cycle.completed", device=name, id=given.id, command=given.name)
-        if given.deck in d.state.decks:
-            ejected(d, name, given, 0)
+        _brought_out(d, name, given, 0)
     else:
         why = "does not know what became of a command" if told == "unknown" else f"refused: {reason.name.lower()}"
         _cycle_failed(d, name, given, why)
@@ -332,13 +331,19 @@ def _of_command(d: Decision, name: str, given: Given, happened: _OfCommand) -> N
 
 
 def _presented(d: Decision, name: str, given: Given, happened: wire.StackPresented) -> None:
-    round_ = d.state.round
-    if given.name in ("Dispense", "Release") and round_:
+    if given.name in ("Dispense", "Release") and d.state.round:
         presented(d, given, happened.cards, happened.place is _HELD)
-    elif given.name == "Eject" and given.target == "stub" and round_ and not round_.void:
-        stub_at_exit(d, given, happened.cards)
+    else:
+        _brought_out(d, name, given, happened.cards)
+
+
+def _brought_out(d: Decision, name: str, given: Given, cards: int) -> None:
+    """What an Eject has brought to the exit: the stub, or cards that are gathered; none, if nothing was inside."""
+    round_ = d.state.round
+    if given.name == "Eject" and given.target == "stub" and round_ and not round_.void:
+        stub_at_exit(d, given, cards)
     elif given.deck in d.state.decks:
-        ejected(d, name, given, happened.cards)
+        ejected(d, name, given, cards)
 
 
 @enforces("10.B(1)(2)", "5.B")

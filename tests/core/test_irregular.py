@@ -260,6 +260,35 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     assert not house.find("ledger.disagreed")
 
 
+@clause("10.E", "10.F")
+def test_a_stub_that_the_shoe_does_not_find_is_asked_about() -> None:
+    """It went on with the cards missing, and the round could never be completed."""
+    house = House(ONE).open()
+    house.faults["shoe", "Eject"] = "refuse:NO_CARDS"
+    house.deal((1,))
+    assert house.at() is TableState.STUB_COUNT
+    assert house.state.decks["red-1"].cards["missing"] == 47
+    house.ask(act.AnswerMisdeal, True)
+    house.move_all("shoe", "floor")  # it was taken while nobody listened, and is found
+    voided(house, "10.F")
+
+
+@clause("11.E")
+def test_hands_that_are_collected_are_not_collected_again() -> None:
+    house = House(ONE).open()
+    house.takes = False
+    house.ask(act.CloseBets, (1,))
+    house.take("shoe")
+    house.take("shoe")
+    house.ask(act.PlayersActed)
+    house.ask(act.RevealDealer)
+    house.ask(act.CollectAll)
+    assert house.refused(act.CollectAll).data["reason"] == "no hand lies on the table"
+    house.take("shoe")
+    house.work()
+    assert house.find("round.completed")
+
+
 @clause("3.B(3)", "13.E")
 def test_a_voided_deal_counts_for_the_turn_of_the_decks() -> None:
     house = House().open()
