@@ -378,6 +378,7 @@ def _boot(device: Device, boot: int) -> None:
     """A new life of the device's memory: what it was told before is gone."""
     if device.boot != boot:
         device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
+        device.busy_ms = -1
         device.locked, device.shown, device.beside = False, "", []
 
 
@@ -412,7 +413,7 @@ def _out(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     device.out_how = data["how"]
     device.doing = device.at_exit = None
-    device.hindered = ""
+    device.hindered, device.busy_ms = "", -1
 
 
 @_changes("device.in_service")
@@ -449,6 +450,8 @@ def _answered(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     if device.doing and device.doing.id == data["id"]:
         device.doing.answered = True
+        if data["answer"] == "done":
+            device.busy_ms = -1
     for given in [given for given in device.beside if given.id == data["id"]]:
         device.beside.remove(given)
         if data["answer"] != "done":  # it cannot, whatever it said of itself: never asked again in this life
@@ -461,6 +464,10 @@ def _hindered(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     device.hindered = data["reason"]
     device.locked = device.locked or data.get("locked", False)
+    if not data.get("busy"):
+        device.busy_ms = -1
+    elif device.busy_ms < 0:
+        device.busy_ms = data["at_ms"]
 
 
 @_changes("device.freed")

@@ -14,7 +14,7 @@ from controller.core.guards import cannot_load, in_service, inside
 from controller.core.irregular import found_face_up, void
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, HostStarted
-from controller.core.service import CLAUSE_OF, IN_A_ROUND, cause_gone, still_wrong, warn
+from controller.core.service import CLAUSE_OF, IN_A_ROUND, cause_gone, longest_cycle_ms, still_wrong, warn
 from controller.core.setup import lacking
 from controller.core.shuffling import (
     cannot_insert,
@@ -212,10 +212,13 @@ def answered(d: Decision, report: CommandAnswered) -> None:
         failed(d, name, "has failed", begun=False)
     elif reason is Reason.NOT_JAMMED:
         _way_free(d, name)
+    elif reason is Reason.BUSY and 0 <= device.busy_ms < d.now_ms - longest_cycle_ms(d.state, name):
+        failed(d, name, "is busy and does not come to an end")
     elif reason in _HINDRANCES or (reason is Reason.NO_CARDS and given.name == "Shuffle"):
         d.emit("cycle.failed", device=name, id=given.id, command=given.name, reason=reason.name.lower())
         why = _HINDRANCES.get(reason, "no cards lie in its infeed")
-        d.emit("device.hindered", device=name, reason=why, locked=reason is Reason.LOCKED)
+        side = {"locked": reason is Reason.LOCKED, "busy": reason is Reason.BUSY}
+        d.emit("device.hindered", device=name, reason=why, **side)
     elif reason is Reason.NO_CARDS and given.name == "Eject":
         d.emit("cycle.completed", device=name, id=given.id, command=given.name)
         _brought_out(d, name, given, 0)

@@ -19,6 +19,7 @@ from controller.core.decision import Decision, Refusal, takes
 from controller.core.game import Method
 from controller.core.guards import in_service, inside
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.state import State
 
 IN_A_ROUND = (TableState.DEALING, TableState.ACTING, TableState.REVEALING, TableState.CLEARING, TableState.STUB_COUNT)
 CLAUSE_OF = {"shuffler": "13.F", "shoe": "13.G"}
@@ -45,6 +46,14 @@ LIMIT = {
     "ClearJam": "clear_jam_ms",
     "SelfTest": "self_test_ms",
 }
+
+
+_LONGEST = {"shuffler": "Shuffle", "shoe": "SelfTest"}
+
+
+def longest_cycle_ms(state: State, device: str) -> int:
+    """How long a device can be busy with a cycle, at most."""
+    return int(getattr(state.setup.limits, LIMIT[_LONGEST[device]]))
 
 
 def give(

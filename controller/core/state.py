@@ -39,6 +39,7 @@ class Device(msgspec.Struct):
     doing: Given | None = None
     at_exit: Given | None = None  # whose stack lies at the exit
     hindered: str = ""  # why it last refused; until somebody has seen to it
+    busy_ms: int = -1  # since when it says that it is busy, and takes on nothing
     late: Given | None = None  # given up while the link was away; its events may still come
     can_lock: bool = False
     can_show: bool = False

@@ -299,6 +299,37 @@ def test_a_shoe_that_is_hindered_is_asked_again(reason: str) -> None:
     assert house.at() is TableState.ACTING
 
 
+@clause("13.F", "13.G")
+@pytest.mark.parametrize(("device", "command", "longest_s"), [("shuffler", "Shuffle", 180), ("shoe", "Dispense", 60)])
+def test_a_device_that_stays_busy_has_failed(device: str, command: str, longest_s: int) -> None:
+    """One that stood still in a cycle that was given up was busy for ever, and people were told to try again."""
+    house = House(ONE)
+    busy = {(device, command): "refuse:BUSY"}
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    if device == "shoe":
+        house.work()
+        house.faults |= busy
+        house.ask(act.CloseBets, (1,))
+    else:
+        house.faults |= busy
+        while not house.find("device.hindered"):
+            house.chore()
+    for _ in range(4):
+        house.faults |= busy
+        house.now += longest_s / 4 - 2
+        house.ask(act.TryAgain, device)
+        assert not house.find("device.failed")
+    house.faults |= busy
+    house.now += longest_s / 4
+    house.ask(act.TryAgain, device)
+    assert house.find("device.failed")[-1].data["reason"] == "is busy and does not come to an end"
+    assert house.state.warnings[f"{device}.fail"].needs == "floor"
+    house.restart(device)  # switched off and on
+    house.work()
+    assert house.at() is TableState.BETTING
+
+
 def test_a_closed_door_is_noticed() -> None:
     house = House(ONE).open()
     house.devices["shoe"].door_open = True
