@@ -40,7 +40,7 @@ from firmware_bridge.messages import (
     SelfTest,
     StackTaken,
 )
-from simulators.cards import Card, Cards, Spot
+from simulators.cards import DECK_SIZE, Card, Cards, Spot
 from simulators.cards import Place as Where
 from simulators.faults import FaultName
 
@@ -279,6 +279,13 @@ class Mechanics(ABC):
     def _taken(self, fault: FaultName) -> bool:
         """Whether this fault is armed, however many cards it should wait for. It comes once."""
         return self._armed.pop(fault, None) is not None
+
+    def _spare_gets_in(self, target: Spot) -> None:
+        """A spare card from the floor, if the fault is armed: not one that fell out of a deck."""
+        if self._taken(FaultName.EXTRA_CARD):
+            spares = [card for card in self.cards.pile(FLOOR) if card.index >= DECK_SIZE]
+            for card in spares[:1]:
+                self.cards.move_card(card, FLOOR, target)
 
     def _counted(self, cards: int) -> int:
         """What the counting sensor makes of this many cards."""

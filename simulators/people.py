@@ -64,7 +64,8 @@ class People:
     def __init__(self, house: House) -> None:
         self.house = house
         self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
-        self._took: list[Card] = []  # what was last taken from the shoe, of a void round all of it
+        self._took: list[Card] = []  # what was last taken from the shoe; all of it since a round is void
+        self._took_of = 0  # the void round that it was taken of
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -180,7 +181,9 @@ class People:
         """Cards from an exit lie where they belong; a dealer turns one that is face up, and it goes to the rack."""
         if name == "shoe":
             round_ = self.house.state.round
-            self._took = [*(self._took if round_ and round_.void else ()), *cards]
+            void = round_.number if round_ and round_.void else 0
+            self._took = [*(self._took if void and void == self._took_of else ()), *cards]
+            self._took_of = void
         for card in cards:
             if card.face_up:
                 self.house.cards.flip(card)

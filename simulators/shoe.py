@@ -104,8 +104,7 @@ class ShoeMechanics(Mechanics):
         target = HELD if command.hold else self.exit
         if not command.hold:  # if the cycle does not get to its end, what lies there is its cards, and no stack
             self._presented_by, self._dealt = command.id, False
-        if self._taken(FaultName.EXTRA_CARD) and cards.count(FLOOR):
-            cards.move_top(1, FLOOR, SHOE)
+        self._spare_gets_in(SHOE)
         if self._taken(FaultName.FACE_UP):
             cards.flip(cards.pile(SHOE)[0])
         for _ in range(command.cards):

@@ -107,8 +107,7 @@ class ShufflerMechanics(Mechanics):
 
     def _shuffle(self, command: Shuffle) -> Steps:
         cards = self.cards
-        if self._taken(FaultName.EXTRA_CARD) and cards.count(FLOOR):
-            cards.move_top(1, FLOOR, INFEED)
+        self._spare_gets_in(INFEED)
         if self._taken(FaultName.FACE_UP):
             cards.flip(self.rng.choice(cards.pile(INFEED)))
         for more in range(self.way.passes - 1, -1, -1):

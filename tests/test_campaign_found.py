@@ -18,7 +18,7 @@ from simulators.cards import Place, Spot
 from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName
 from simulators.house import House
-from simulators.people import SOURCE, WHO, People, taken
+from simulators.people import FLOOR, SOURCE, WHO, People, taken
 
 SEATS = (1, 3, 6)
 DEALER: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
@@ -142,6 +142,17 @@ def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], 
     people.enough = None
     assert people.work()
     assert not [event for event in house.events if event.kind == "deck.locked_out"]
+
+
+def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tmp_path: Path) -> None:
+    """It got into the other deck as the extra card, and stayed at a seat: nobody gathers it with that deck."""
+    house, people = opened(houses, tmp_path)
+    (fallen,) = house.cards.move_top(1, Spot(Place.SHELVES, house.cards.spots(Place.SHELVES)[0].number), FLOOR)
+    house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    house.rest(5.0)
+    assert FaultName.EXTRA_CARD not in house.sim.shoe.faults
+    assert house.cards.where(fallen) == FLOOR
 
 
 def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
