@@ -315,7 +315,10 @@ class People:
             shuffler.load(self._own(name), self.house.now)
         self.pause()
         if self.house.state.decks[name].state in (DeckState.STACKED, DeckState.RACKED, DeckState.MIXED):
-            return taken(self.tell(act.InsertDeck, deck=name))
+            if taken(self.tell(act.InsertDeck, deck=name)):
+                return True
+            cards.pick(name, Spot(Place.INFEED), self._own(name))  # out again
+            return False
         return True
 
     def _load(self, name: str) -> bool:

@@ -155,6 +155,12 @@ def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tm
     assert house.cards.where(fallen) == FLOOR
 
 
+def test_a_deck_that_is_refused_by_the_shuffler_is_taken_out_of_it() -> None:
+    """It grew too old on its way into the infeed, left the table in the books, and the next deck lay on top of it."""
+    found = play_shift(draw(22, 3, 1.5))
+    assert found.violations == []
+
+
 def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
     """It looked at its clock first: a stub that had come out in the dark was late, and a dealt round was void."""
     found = play_shift(draw(2, 17), only=[2])
