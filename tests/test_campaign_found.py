@@ -12,7 +12,10 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
+from simulators.campaign.checks import Witness
+from simulators.campaign.house import UnluckyHouse
 from simulators.campaign.luck import draw
+from simulators.campaign.people import ClumsyPeople
 from simulators.campaign.run import play_shift
 from simulators.cards import Place, Spot
 from simulators.device import ON_THE_TABLE
@@ -159,6 +162,25 @@ def test_a_deck_that_is_refused_by_the_shuffler_is_taken_out_of_it() -> None:
     """It grew too old on its way into the infeed, left the table in the books, and the next deck lay on top of it."""
     found = play_shift(draw(22, 3, 1.5))
     assert found.violations == []
+
+
+def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_missed(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """As that of a player who folded. The campaign took it for a stack that was not dealt."""
+    shift = draw(1, 1, 0.0, setup=Setup())
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    while house.state.table is not TableState.REVEALING:
+        if not people.chore():
+            house.step()
+    assert taken(people.press(act.CollectHand(target="seat1", **DEALER)))
+    assert people.work()
+    assert witness.completed == 1
 
 
 def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:

@@ -129,6 +129,7 @@ class _Round:
         self.at = 0  # how far the dealing has come in the order
         self.void_seq = 0
         self.acted = False
+        self.collected: set[str] = set()  # hands that went to the rack, such as that of a player who folded
         self.excused = False  # a sensor lied, or a person lost a card
 
 
@@ -193,6 +194,7 @@ class Witness:
             "players.acted": self._acted,
             "dealer.revealed": self._revealed,
             "stack.taken": self._taken,
+            "hand.collected": self._collected,
             "round.completed": self._completed,
             "round.voided": self._voided,
             "wagers.returned": self._returned,
@@ -484,7 +486,12 @@ class Witness:
         round_ = self._round
         assert round_ is not None
         for seat in [*round_.seats, DEALERS_SEAT]:
-            self._hand(round_, seat)
+            if f"seat{seat}" not in round_.collected:
+                self._hand(round_, seat)
+
+    def _collected(self, event: Event) -> None:
+        assert self._round is not None
+        self._round.collected.add(event.data["target"])
 
     def _hand(self, round_: _Round, seat: int) -> None:
         number = self.house.cards.count(Spot(Place.HAND, seat))
