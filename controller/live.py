@@ -13,14 +13,14 @@ from typing import Any
 
 from controller.core import state as core
 from controller.core.apply import apply
-from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report
+from controller.core.reports import CommandAnswered, DeviceAhead, DeviceEvent, DeviceLost, DeviceReady, Report
 from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
 from controller.journal import Journal, JournalError, MemoryJournal, NewEvent
 from firmware_bridge import messages as wire
 from firmware_bridge.link import Lost
 from firmware_bridge.messages import AnyCommand, Done, Event, Refused
-from firmware_bridge.session import EventMark, Happening, Ready, Rejected, WrongRole
+from firmware_bridge.session import Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
 CODE_VERSION = "core-5"
@@ -65,6 +65,8 @@ class LiveTable:
                 self._send(event.data["device"], command_of(event.seq, event.data))
             elif kind == "cycle.lost":
                 self._withdraw(event.data["device"], event.data["id"])
+            elif kind == "device.accepted":
+                self._forget(event.data["device"], self.mark(event.data["device"]))
         if isinstance(report, DeviceEvent):
             self._forget(report.device, self.mark(report.device))
         if table.state.seq >= self._snapshot_at:
@@ -114,6 +116,8 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
     if isinstance(happening, Ready):
         known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))
         return DeviceReady(device, happening.boot, known, happening.restarted, happening.last_command)
+    if isinstance(happening, Ahead):
+        return DeviceAhead(device, happening.boot, happening.told)
     if isinstance(happening, Lost | Rejected | WrongRole):
         return DeviceLost(device, str(happening))
     return None

@@ -22,6 +22,7 @@ _REMEDY = {
     "restart": "Look at the {device}",
     "count": "Gather deck {deck}; a floorperson finds or declares what is wrong",
     "door": "Close the door of the {device}",
+    "gap": "Take every card out of the {device}; then a technician or a floorperson accepts it",
 }
 
 
@@ -150,7 +151,7 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
         "online": device.online,
         "doing": words_of_command(doing.name) if doing else None,
         "doing_until_ms": doing.until_ms if doing else None,
-        "hindered": device.hindered,
+        "hindered": device.hindered or device.refused,
         "out_how": device.out_how,
         "locked": device.locked,
         "cards": sum(deck.cards.get(place, 0) for deck in state.decks.values() for place in ledger.IN_DEVICE[name]),

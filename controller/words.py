@@ -97,6 +97,7 @@ LINES = {
     "device.identified": "The {device} has identified itself.",
     "device.lost": "The {device} does not answer.",
     "device.refused": "The {device} cannot be used here: {reason}.",
+    "device.accepted": "The {device} is empty and accepted again, by {who}.",
     "device.resumed": "The {device} goes on with what it was doing.",
     "device.jammed": "The {device} is jammed.",
     "device.cleared": "The way through the {device} is free.",

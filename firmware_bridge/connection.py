@@ -32,7 +32,7 @@ from firmware_bridge.messages import (
     Status,
     describe_message,
 )
-from firmware_bridge.session import EventMark, Happening, HostSession, Ready, Rejected, WrongRole
+from firmware_bridge.session import Ahead, EventMark, Happening, HostSession, Ready, Rejected, WrongRole
 from firmware_bridge.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, Transport, open_port
 
 Log = structlog.typing.FilteringBoundLogger
@@ -339,7 +339,7 @@ class Connection:
                 self._answered(-happening.ref, happening)
             elif isinstance(happening, Ready):
                 self._ready(happening)
-            elif isinstance(happening, Rejected):
+            elif isinstance(happening, Rejected | Ahead):
                 self.on_happening(happening)
                 self._end(f"{self.address}: {happening}")
             elif isinstance(happening, WrongRole):

@@ -113,7 +113,23 @@ class WrongRole:
         return f"this is no {self.expected.name.lower()}, it is a {self.identity}"
 
 
-Happening = AnyAnswer | AnyEvent | Ready | Rejected | WrongRole | Lost
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """The device no longer has events that are not stored here: most likely this host's disk has lost them.
+
+    What the device has done meanwhile is not known here. Once the owner has given these events up, `stored` with
+    their last number lets the next greeting succeed.
+    """
+
+    boot: int
+    stored: int
+    told: int  # the number of the last event that the device has forgotten
+
+    def __str__(self) -> str:
+        return f"the device no longer has its events {self.stored + 1} to {self.told}, and they are not stored here"
+
+
+Happening = AnyAnswer | AnyEvent | Ready | Rejected | WrongRole | Ahead | Lost
 
 
 class _Waiting:
@@ -214,6 +230,8 @@ class HostSession:
         if mark.boot != self.boot or mark.number <= self._stored:
             return
         self._stored = mark.number
+        if mark.number > self._delivered:  # given up, not delivered
+            self._delivered = mark.number
         if self.ready and not self.link.full:  # a later mark, or the next Hello, says it as well
             self.link.send(EventsStored(mark.number).encode(), now)
 
@@ -314,6 +332,10 @@ class HostSession:
             return
         restarted = self.boot not in (0, message.boot)
         told_to_others = message.first_event - 1  # the device was allowed to forget these by another host
+        if message.boot == self.boot and told_to_others > self._stored and not self._looks_on:
+            self.close(now)
+            happenings.append(Ahead(message.boot, self._stored, told_to_others))
+            return
         if self.boot != message.boot:
             self.boot, self._stored, self._delivered = message.boot, told_to_others, told_to_others
         elif self._looks_on:
@@ -336,9 +358,6 @@ class HostSession:
             return f"version {message.version} was chosen, {VERSION} was offered"
         if message.boot != self.link.peer_boot:
             return f"boot {message.boot:08x} in Welcome, {self.link.peer_boot:08x} in OPENED"
-        missing = range(self._stored + 1, message.first_event)
-        if message.boot == self.boot and missing and not self._looks_on:
-            return f"the device has dropped events {missing[0]} to {missing[-1]} that were not stored"
         return ""
 
     # --- small steps ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from controller.journal import Journal, MemoryJournal, timestamp
 from controller.live import LiveTable, report_of
 from firmware_bridge.link import LinkTiming, LossReason, Lost
 from firmware_bridge.messages import AnyCommand, Capability
-from firmware_bridge.session import EventMark, HostSession
+from firmware_bridge.session import Ahead, EventMark, HostSession
 from simulators.cards import Cards
 from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.faults import FaultPlan
@@ -411,7 +411,8 @@ class House:
 
     def _forget(self, device: str, mark: EventMark) -> None:
         wired = self.wired[device]
-        if mark.boot != wired.told.boot or mark.number - wired.told.number >= STORED_AFTER:
+        behind = mark.number - wired.told.number >= STORED_AFTER or not wired.session.ready
+        if mark.boot != wired.told.boot or behind:
             wired.stirred = True
             wired.told = mark
             wired.session.stored(mark, self.now)
@@ -423,7 +424,7 @@ class House:
 
     def _happened(self, wired: Wired) -> Callable[[object, float], None]:
         def happened(happening: object, now: float) -> None:
-            if isinstance(happening, Lost):
+            if isinstance(happening, Lost | Ahead):
                 wired.retry_at = self.now + RETRY_S
             report = report_of(wired.name, wired.session.boot, happening)  # type: ignore[arg-type]
             if report is not None:

@@ -14,7 +14,7 @@ from controller.core.actions import Action, Role
 from controller.core.dealing import next_stack, stub_may_leave
 from controller.core.decision import Decision
 from controller.core.game import Method
-from controller.core.gathering import GATHERED_STATES, emptied_by_device, next_place
+from controller.core.gathering import GATHERED_STATES, UNABLE, emptied_by_device, next_place
 from controller.core.guards import counts, decks_wanted, in_service, inside, over_age, stub_count_due
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.shuffling import cannot_insert
@@ -151,6 +151,12 @@ class People:
                 return taken(self.tell(act.OpenDevice, device=name))
             wired.device.mend(FaultName.JAM, self.house.now)
             return taken(self.tell(act.FreeJam, device=name))
+        if device.told and not inside(self.house.state, name):
+            return taken(self.tell(act.AcceptDevice, device=name))
+        if device.refused and not device.told:
+            wired.device.inject(FaultName.REBOOT, self.house.now)  # so that it forgets
+            self.pause()
+            return True
         if device.hindered and device.online:
             for deck, found in self.house.state.decks.items():
                 if found.state is DeckState.INFEED and not self.house.cards.count(Spot(Place.INFEED)):
@@ -369,7 +375,10 @@ class People:
         for device in self.house.wired:
             spots = self._spots(ledger.IN_DEVICE[device][0])
             if any(card.deck == name for spot in spots for card in cards.pile(spot)):
-                return taken(self.tell(act.EmptyDevice, device=device))
+                if self.house.state.devices[device].state not in UNABLE:
+                    return taken(self.tell(act.EmptyDevice, device=device))
+                for spot in spots:
+                    cards.pick(name, spot, own)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(Place.HAND)):
             for card in cards.pile(spot):
                 if card.deck == name and card.index < DECK_SIZE:

@@ -41,7 +41,7 @@ from firmware_bridge.messages import (
     decode_from_host,
 )
 from firmware_bridge.packet import Packet, PacketType, pack
-from firmware_bridge.session import ANSWER_WITHIN_S, EventMark, HostSession, Ready, Rejected
+from firmware_bridge.session import ANSWER_WITHIN_S, Ahead, EventMark, HostSession, Ready, Rejected
 from simulators.cards import Place, Spot
 from simulators.device import SHOE_CAPABILITIES
 from simulators.faults import FaultName
@@ -170,10 +170,20 @@ def test_a_wrong_welcome_ends_the_session(wrong: dict[str, int], detail: str) ->
     assert device.link.state is LinkState.CLOSED  # it was told by RESET
 
 
-def test_a_device_that_dropped_events_we_have_not_stored_is_broken() -> None:
+def test_a_device_that_has_told_what_is_not_stored_here_is_not_used_until_that_is_given_up() -> None:
     device = connected(stored=EventMark(DEVICE_BOOT, 1))
-    (lost,) = device.say(device.welcome(first_event=4))
-    assert (lost.reason, "dropped events 2 to 3" in lost.detail) == (LossReason.PROTOCOL, True)
+    (ahead,) = device.say(device.welcome(first_event=4))
+    assert ahead == Ahead(DEVICE_BOOT, stored=1, told=3)
+    assert str(ahead) == "the device no longer has its events 2 to 3, and they are not stored here"
+    assert not device.host.ready
+    assert device.link.state is LinkState.CLOSED
+    device.host.stored(EventMark(DEVICE_BOOT, 3), NOW)
+    device.host.connect(NOW)
+    device.exchange()
+    (ready,) = device.say(device.welcome(first_event=4))
+    assert isinstance(ready, Ready)
+    assert not ready.restarted
+    assert device.say(power_up(4)) == [power_up(4)]
 
 
 def test_a_new_host_is_told_which_events_went_to_another() -> None:

@@ -365,6 +365,13 @@ class TryAgain(OnDevice):
     kind = "device.freed"
 
 
+class AcceptDevice(OnDevice):
+    """The device was shown to be empty, and what it did that the journal does not have is given up."""
+
+    roles = (Role.FLOOR, Role.TECHNICIAN)
+    kind = "device.accepted"
+
+
 class TakeOutOfService(OnDevice):
     """A floorperson has seen the device covered, removed or marked."""
 
@@ -412,8 +419,8 @@ AnyAction = (
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber
     | ReturnWagers | GatherCards | DeclareMissing
-    | FreeJam | OpenDevice | TestDevice | EmptyDevice | TryAgain | TakeOutOfService | PutInService | ChangeMethod
-    | ClearWarning | UnlockPerson
+    | FreeJam | OpenDevice | TestDevice | EmptyDevice | TryAgain | AcceptDevice | TakeOutOfService | PutInService
+    | ChangeMethod | ClearWarning | UnlockPerson
 )  # fmt: skip
 
 

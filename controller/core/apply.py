@@ -363,7 +363,7 @@ def _connected(state: State, data: dict[str, Any]) -> None:
         device.can_lock, device.can_show = "lock" in data["can"], "show" in data["can"]
     device.online = True
     device.lost_ms = -1
-    device.hindered = ""
+    device.hindered = device.refused = ""
 
 
 @_changes("device.seen")
@@ -378,7 +378,7 @@ def _boot(device: Device, boot: int) -> None:
     """A new life of the device's memory: what it was told before is gone."""
     if device.boot != boot:
         device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
-        device.busy_ms = -1
+        device.busy_ms, device.told = -1, 0
         device.locked, device.shown, device.beside = False, "", []
 
 
@@ -406,6 +406,14 @@ def _refused(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
     device.online = False
     device.doing = None
+    device.refused, device.told = data["reason"], data.get("told", 0)
+
+
+@_changes("device.accepted")
+def _accepted(state: State, data: dict[str, Any]) -> None:
+    device = state.devices[data["device"]]
+    device.last_event, device.told, device.refused = data["told"], 0, ""
+    device.at_exit = device.late = None
 
 
 @_changes("device.out_of_service")

@@ -13,7 +13,7 @@ from controller.core.gathering import GATHERED_STATES, ejected, taken_out
 from controller.core.guards import cannot_load, in_service, inside
 from controller.core.irregular import found_face_up, void
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, HostStarted
+from controller.core.reports import CommandAnswered, DeviceAhead, DeviceEvent, DeviceLost, DeviceReady, HostStarted
 from controller.core.service import CLAUSE_OF, IN_A_ROUND, cause_gone, longest_cycle_ms, still_wrong, warn
 from controller.core.setup import lacking
 from controller.core.shuffling import (
@@ -78,6 +78,7 @@ def ready(d: Decision, report: DeviceReady) -> None:
     can = [word for word, able in _SIDE.items() if able in report.capabilities]
     d.emit("device.connected", device=name, boot=report.boot, restarted=restarted, can=can)
     cause_gone(d, f"{name}.lost")
+    cause_gone(d, f"{name}.gap")
     if restarted:
         cause_gone(d, f"{name}.fail")
         if doing:
@@ -106,6 +107,29 @@ def _served_another(d: Decision, report: DeviceReady) -> str:
         f"it has carried out command {report.last_command} of another journal, and this one is at {d.state.seq}: "
         "switch it off and on, so that it forgets"
     )
+
+
+@enforces("13.F", "13.G")
+def ahead(d: Decision, report: DeviceAhead) -> None:
+    """The journal lacks what a device has done, as after a disk that forgot. Nobody knows where its cards are now.
+
+    It is not used before it is shown to be empty and a person accepts it, or before it was switched off and on and has
+    forgotten too.
+    """
+    name = report.device
+    device = d.state.devices.get(name)
+    if device is None or device.told == report.told or not d.may("device.refused", device=name):
+        return
+    doing, clause = device.doing, CLAUSE_OF[name]
+    lacks = f"event {report.told}" if report.told == device.last_event + 1 else (
+        f"events {device.last_event + 1} to {report.told}"
+    )  # fmt: skip
+    if doing:
+        d.emit("cycle.lost", clause, device=name, id=doing.id, reason="the journal lacks what became of it")
+    reason = f"the journal lacks {lacks} of it"
+    d.emit("device.refused", clause, device=name, boot=report.boot, reason=reason, told=report.told)
+    warn(d, "gap", device=name, clause=(clause,), text=f"the journal lacks {lacks} of the {name}")
+    stopped(d, name, doing, "has done what is not known", cards_inside=True, stuck=True)
 
 
 def lost(d: Decision, report: DeviceLost) -> None:

@@ -151,6 +151,10 @@ def _warning(state: State) -> Step | None:
             return Step(
                 f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause, (*opened, freed)
             )
+        if device and device.told:
+            text = f"Is the {warned.device} empty? Then a technician or a floorperson accepts it again."
+            why = f"It has done what is not written: {warned.text}."
+            return Step(text, why, clause, ({"action": "accept_device", "device": warned.device},))
         if device:
             text = f"See to the {warned.device}, or a floorperson takes it out of service."
             taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}
@@ -179,6 +183,10 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         text = "A floorperson takes one of the decks off the table."
         return _because(text, refusal, {"action": "remove_deck"})
     for name, device in state.devices.items():
+        if device.state is DeviceState.UNKNOWN and device.refused:
+            out: Offer = {"action": "take_out_of_service", "device": name}
+            text = f"See to the {name}, or a floorperson takes it out of service."
+            return Step(text, f"It cannot be used here: {device.refused}.", do=(out,))
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
             return Step(f"Connect the {name} and switch it on.", f"The {name} does not answer.")
         if device.hindered:
@@ -187,8 +195,8 @@ def _waiting(state: State, now_ms: int) -> Step | None:
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:
-            out: Offer = {"action": "unload_deck" if _inside(state, name) else "remove_deck", "deck": name}
-            return _because(f"Take deck {name} out and remove it.", refusal, out)
+            old: Offer = {"action": "unload_deck" if _inside(state, name) else "remove_deck", "deck": name}
+            return _because(f"Take deck {name} out and remove it.", refusal, old)
     if len(state.decks) < decks_wanted(state):
         backs = {deck.back for deck in state.decks.values()}
         wanted = next(back for back in state.setup.backs if back not in backs)

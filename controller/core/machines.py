@@ -164,6 +164,7 @@ _CONNECTED = (V.READY, V.WORKING, V.JAMMED, V.FAILED)
 DEVICE: tuple[Row, ...] = (
     ("device.connected", [V.UNKNOWN, V.LOST, *_CONNECTED], V.READY),
     ("device.refused", [V.UNKNOWN, V.LOST, *_CONNECTED], V.UNKNOWN),
+    ("device.accepted", [V.UNKNOWN], V.UNKNOWN),
     ("device.lost", _CONNECTED, V.LOST),
     ("device.resumed", [V.READY], V.WORKING),
     ("command.given", [V.READY, V.JAMMED], V.WORKING),

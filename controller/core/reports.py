@@ -18,6 +18,14 @@ class DeviceReady(msgspec.Struct, frozen=True):
     last_command: int = 0
 
 
+class DeviceAhead(msgspec.Struct, frozen=True):
+    """A device no longer has events that the journal does not have; `told` is the number of the last of them."""
+
+    device: str
+    boot: int
+    told: int
+
+
 class DeviceLost(msgspec.Struct, frozen=True):
     """The link to a device is gone."""
 
@@ -67,4 +75,6 @@ class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
-Report = AnyAction | DeviceReady | DeviceLost | DeviceEvent | CommandAnswered | HostStarted | SignIn | Tick
+Report = (
+    AnyAction | DeviceReady | DeviceAhead | DeviceLost | DeviceEvent | CommandAnswered | HostStarted | SignIn | Tick
+)

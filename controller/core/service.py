@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.core import ledger
 from controller.core.actions import (
+    AcceptDevice,
     ChangeMethod,
     ClearWarning,
     EmptyDevice,
@@ -34,6 +35,7 @@ WARNINGS: dict[str, tuple[str, bool]] = {
     "restart": ("dealer", True),
     "count": ("floor", False),
     "door": ("floor", False),
+    "gap": ("floor", False),
 }
 _RANK = {"dealer": 0, "technician": 1, "floor": 2}
 
@@ -177,6 +179,25 @@ def try_again(d: Decision, act: TryAgain) -> Refusal | None:
     if not d.state.devices[act.device].hindered:
         return Refusal(f"nothing hinders the {act.device}", "it has refused a command")
     d.emit("device.freed", device=act.device, who=act.who)
+    return None
+
+
+@enforces("13.F", "13.G")
+@takes(AcceptDevice)
+def accept(d: Decision, act: AcceptDevice) -> Refusal | None:
+    """A device whose last doings nobody knows is taken on again, once it is empty: its cards are counted anew."""
+    told = d.state.devices[act.device].told
+    if not told:
+        return Refusal(f"the journal lacks no event of the {act.device}", "it does")
+    decks = inside(d.state, act.device)
+    if decks:
+        return Refusal(
+            f"cards of deck {decks[0]} are not out of it",
+            "every card is taken out and counted",
+            (CLAUSE_OF[act.device],),
+        )
+    d.emit("device.accepted", CLAUSE_OF[act.device], device=act.device, told=told, who=act.who, role=str(act.role))
+    cause_gone(d, f"{act.device}.gap")
     return None
 
 

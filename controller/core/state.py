@@ -35,6 +35,8 @@ class Device(msgspec.Struct):
     boot: int = 0
     online: bool = False
     last_event: int = 0  # of this boot: what the device may forget
+    refused: str = ""  # why it cannot be used at this table
+    told: int = 0  # the last of its events that the journal lacks, and nobody has given up yet
     lost_ms: int = -1
     doing: Given | None = None
     at_exit: Given | None = None  # whose stack lies at the exit

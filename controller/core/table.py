@@ -18,6 +18,7 @@ from controller.core.guide import Step, next_step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import (
     CommandAnswered,
+    DeviceAhead,
     DeviceEvent,
     DeviceLost,
     DeviceReady,
@@ -128,6 +129,7 @@ _REPORTS: dict[type, Callable[[Decision, Any], None]] = {
     DeviceEvent: devices.event,
     CommandAnswered: devices.answered,
     DeviceReady: devices.ready,
+    DeviceAhead: devices.ahead,
     DeviceLost: devices.lost,
     SignIn: access.sign_in,
     HostStarted: devices.host_started,

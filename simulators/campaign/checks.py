@@ -49,6 +49,7 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "cycle": ("dealer", "technician", "floor"),
     "restart": ("dealer", "technician", "floor"),
     "door": ("floor",),
+    "gap": ("floor",),
     "fail": ("floor",),
     "count": ("floor",),
 }

@@ -9,7 +9,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.game import Method
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceEvent, DeviceReady
+from controller.core.reports import CommandAnswered, DeviceAhead, DeviceEvent, DeviceReady
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import pending
 from firmware_bridge import messages as wire
@@ -626,6 +626,72 @@ def test_a_device_that_is_ahead_of_the_journal_is_refused() -> None:
     assert house.refused(act.CloseBets, (1,))
     house.restart("shoe")
     assert house.device("shoe") is DeviceState.READY
+
+
+@clause("13.F", "13.G")
+@pytest.mark.parametrize("name", ["shuffler", "shoe"])
+def test_a_device_that_has_done_what_the_journal_lacks_is_emptied_and_accepted(name: str) -> None:
+    """As after a disk that forgot: nobody could do anything but wait, and was told that it does not answer."""
+    house = House().open()
+    house.works = False
+    house.ask(act.CloseBets, (1,))
+    last = house.state.devices[name].last_event
+    ahead = DeviceAhead(name, house.devices[name].boot, last + 2)
+    house.devices[name].online = False
+    made = house.handle(ahead)
+    assert house.device(name) is DeviceState.UNKNOWN
+    text = house.state.warnings[f"{name}.gap"].text
+    assert text == f"the journal lacks events {last + 1} to {last + 2} of the {name}"
+    assert bool(house.find("round.voided")) is (name == "shoe")
+    assert [event.kind for event in made].count("cycle.lost") == (name == "shoe")
+    assert house.handle(ahead) == [], "it is told once"
+    deck = "red-1" if name == "shoe" else "blue-1"
+    refused = house.refused(act.AcceptDevice, name)
+    assert refused.data["reason"] == f"cards of deck {deck} are not out of it"
+    house.refused(act.AcceptDevice, name, role=Role.DEALER)
+    if name == "shoe":
+        house.ask(act.ReturnWagers)
+    place = "shoe" if name == "shoe" else "output"
+    house.ask(act.GatherCards, deck, place, 53)
+    house.everything(deck, "table")
+    if name == "shoe":
+        told = house.table.next_step()
+        assert told.text == "Is the shoe empty? Then a technician or a floorperson accepts it again."
+        assert told.do == ({"action": "accept_device", "device": "shoe"},)
+    (accepted, gone, *_) = house.ask(act.AcceptDevice, name, role=Role.TECHNICIAN)
+    assert (accepted.kind, accepted.data["told"], accepted.data["who"]) == ("device.accepted", last + 2, "tess")
+    assert (gone.kind, gone.data["warning"]) == ("warning.cause_gone", f"{name}.gap")
+    assert house.state.devices[name].last_event == last + 2
+    assert house.refused(act.AcceptDevice, name).data["reason"] == f"the journal lacks no event of the {name}"
+    house.devices[name].number = last + 2
+    house.works = True
+    house.connect(name)
+    assert house.device(name) in (DeviceState.READY, DeviceState.WORKING)
+    assert not house.state.devices[name].refused
+    same_after_snapshot(house)
+
+
+def test_one_event_that_the_journal_lacks_of_a_device_that_is_out_of_service_is_told_when_it_returns() -> None:
+    house = House().open()
+    house.ask(act.EmptyDevice, "shoe")
+    house.work(stop=TableState.WAITING)
+    house.ask(act.TakeOutOfService, "shoe", "marked")
+    ahead = DeviceAhead("shoe", house.devices["shoe"].boot, house.state.devices["shoe"].last_event + 1)
+    assert house.handle(ahead) == []
+    house.lose("shoe")
+    house.ask(act.PutInService, "shoe")
+    house.handle(ahead)
+    assert house.state.warnings["shoe.gap"].text == f"the journal lacks event {ahead.told} of the shoe"
+
+
+def test_a_refused_device_is_told_with_its_reason() -> None:
+    house = House(ONE, connect=False)
+    house.ask(act.OpenTable)
+    for name in ("shuffler", "shoe"):
+        house.handle(DeviceReady(name, 5, capabilities(ONE, name), last_command=10_000))
+    told = house.table.next_step()
+    assert told.text == "See to the shuffler, or a floorperson takes it out of service."
+    assert "switch it off and on" in told.why
 
 
 def test_a_device_that_has_seen_the_journals_last_command_is_taken() -> None:
