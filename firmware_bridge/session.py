@@ -126,7 +126,9 @@ class Ahead:
     told: int  # the number of the last event that the device has forgotten
 
     def __str__(self) -> str:
-        return f"the device no longer has its events {self.stored + 1} to {self.told}, and they are not stored here"
+        first = self.stored + 1
+        which = f"events {first} to {self.told}" if first < self.told else f"event {first}"
+        return f"the device no longer has its {which}, not stored here"
 
 
 Happening = AnyAnswer | AnyEvent | Ready | Rejected | WrongRole | Ahead | Lost

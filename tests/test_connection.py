@@ -37,6 +37,7 @@ from firmware_bridge.messages import (
     AskStatus,
     Button,
     ButtonName,
+    CardsPresent,
     Counters,
     CycleDone,
     Dispense,
@@ -50,7 +51,7 @@ from firmware_bridge.messages import (
     Role,
     Status,
 )
-from firmware_bridge.session import EventMark, Happening, HostSession, Ready, WrongRole
+from firmware_bridge.session import Ahead, EventMark, Happening, HostSession, Ready, WrongRole
 from firmware_bridge.transport import PortSettings
 from simulators.cards import Place, Spot
 from simulators.device import SimulatedDevice, SimulatedTable
@@ -519,6 +520,32 @@ def test_a_silent_link_is_told_once_with_its_last_frames(tmp_path: Path, monkeyp
 
 
 # --- the wrong device -------------------------------------------------------------------------------------------------
+
+
+def test_a_device_that_is_ahead_of_the_host_is_asked_again_until_that_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses(monkeypatch, 0.01)
+
+    async def work() -> None:
+        rig = Rig("pty", tmp_path)
+        assert rig.shoe.firmware is not None
+        boot = rig.shoe.firmware.boot
+        rig._session = HostSession(host_boot=HOST_BOOT, stored=EventMark(boot, 0), expects=Role.SHOE)
+        await rig.plug_in()
+        rig.shoe.firmware._forget_events(1)
+        rig.connect()
+        for _ in range(2):
+            assert await rig.until(Ahead) == Ahead(boot, stored=0, told=1)
+        assert len(rig.troubles) == 1
+        assert "no longer has its event 1, not stored here" in rig.troubles[0]
+        rig.host.stored(EventMark(boot, 1))
+        assert not (await rig.until(Ready)).restarted
+        rig.load()
+        assert (await rig.until(CardsPresent)).number == 2
+        await rig.close()
+
+    run(work())
 
 
 def test_another_kind_of_device_is_named_and_told_nothing(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_device_that_has_told_what_is_not_stored_here_is_not_used_until_that_i
     device = connected(stored=EventMark(DEVICE_BOOT, 1))
     (ahead,) = device.say(device.welcome(first_event=4))
     assert ahead == Ahead(DEVICE_BOOT, stored=1, told=3)
-    assert str(ahead) == "the device no longer has its events 2 to 3, and they are not stored here"
+    assert str(ahead) == "the device no longer has its events 2 to 3, not stored here"
     assert not device.host.ready
     assert device.link.state is LinkState.CLOSED
     device.host.stored(EventMark(DEVICE_BOOT, 3), NOW)
