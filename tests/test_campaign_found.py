@@ -183,6 +183,13 @@ def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_mis
     assert witness.completed == 1
 
 
+def test_a_deck_that_was_put_into_the_shoe_and_not_told_is_found_there() -> None:
+    """The table asked for it, nobody looked into the shoe, and the table never came back."""
+    found = play_shift(draw(40, 4, 1.5), only=[37, 40])
+    assert found.violations == []
+    assert found.faults == {"missed_step": 1, "wrong_deck": 1}
+
+
 def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
     """It looked at its clock first: a stub that had come out in the dark was late, and a dealt round was void."""
     found = play_shift(draw(2, 17), only=[2])

@@ -491,6 +491,24 @@ class ClumsyPeople(People):
             self._take_stub()
         return taken(made)
 
+    def _device_chore(self, name: str) -> bool:
+        if self.house.state.devices[name].hindered:
+            self._fetch_retired(name)
+        return super()._device_chore(name)
+
+    def _fetch_retired(self, name: str) -> None:
+        """A deck that has left the table in the books, and still lies in a device, comes out when that is seen to."""
+        cards, kept = self.house.cards, set(self.house.state.decks)
+        for spot in [Spot(Place.SHOE), *self._spots(ledger.IN_DEVICE[name][0])]:
+            for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - kept):
+                self._move(deck, spot, self._own(deck))
+
+    def _insert(self, name: str) -> bool:
+        """A deck that was put into the shoe by mistake, and not told, is fetched from there."""
+        if not self.house.state.decks[name].cards.get(ledger.SHOE):
+            self._move(name, Spot(Place.SHOE), self._own(name))
+        return super()._insert(name)
+
     def _load(self, name: str) -> bool:
         """A deck that lies in the shoe already was put there, and not told; another one comes out."""
         shoe = Spot(Place.SHOE)
