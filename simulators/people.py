@@ -58,6 +58,10 @@ def taken(made: list[Event]) -> bool:
     return not any(event.kind in ("action.refused", "cut.refused") for event in made)
 
 
+class NoMoreDecks(Exception):
+    """The cupboard is empty."""
+
+
 class People:
     """The dealer and the floorperson of one house."""
 
@@ -114,10 +118,12 @@ class People:
         return True
 
     def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
-        """Fetch a new deck with this back from the cupboard."""
-        state = self.house.state
-        name = next(n for n in self.house.decks if n.startswith(back) and n not in (*state.decks, *state.retired))
-        return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared)
+        """Fetch a new deck with this back from the cupboard; NoMoreDecks where none is left."""
+        used = {*self.house.state.decks, *self.house.state.retired}
+        for name in self.house.decks:
+            if name.startswith(f"{back}-") and name not in used:
+                return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared)
+        raise NoMoreDecks(f"the cupboard has no more {back} decks")
 
     # --- one thing at a time ----------------------------------------------------------------------------------------
 

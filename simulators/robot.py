@@ -29,7 +29,7 @@ from simulators.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
 from simulators.endpoints import Endpoint
 from simulators.faults import OF_THE_MECHANICS, FaultName
 from simulators.house import House
-from simulators.people import RACK, SOURCE, People, hand
+from simulators.people import RACK, SOURCE, NoMoreDecks, People, hand
 
 PACE_S = 0.8  # between two things that the robot does
 BETTING_S = 3.0  # for the players to make their bets
@@ -255,8 +255,8 @@ class Simulation:
                 else:
                     self.robot.doing = "pauses"
                     self.robot.hands()
-            except TableStopped as stopped:
-                self.robot.doing = f"waits: {stopped}"
+            except (TableStopped, NoMoreDecks) as why:
+                self.robot.doing = f"waits: {why}"
 
     def followed(self, action: Action) -> None:
         """A person has told the table something, and it took it."""

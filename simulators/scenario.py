@@ -21,7 +21,7 @@ from controller.core.state import Event
 from simulators.cards import Place, Spot
 from simulators.faults import FaultName
 from simulators.house import House, deck_names
-from simulators.people import SOURCE, WHO, People
+from simulators.people import SOURCE, WHO, NoMoreDecks, People
 
 _ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
 
@@ -170,7 +170,11 @@ def _run(scenario: Scenario, house: House, on_step: Callable[[int, Step], None])
     people = People(house)
     for number, step in enumerate(scenario.step, 1):
         on_step(number, step)
-        problem = _VERBS[next(name for name in _VERBS if getattr(step, name) not in ("", None, False))](people, step)
+        verb = _VERBS[next(name for name in _VERBS if getattr(step, name) not in ("", None, False))]
+        try:
+            problem = verb(people, step)
+        except NoMoreDecks as empty:
+            problem = str(empty)
         if problem:
             return [f"step {number}: {problem}; the table says: {house.live.table.next_step(house.now).text}"]
     return [*_unseen(scenario.see, house.events), *_at_the_end(scenario.end, house), *_untrue(house)]

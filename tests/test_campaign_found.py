@@ -21,7 +21,7 @@ from simulators.cards import Place, Spot
 from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName
 from simulators.house import House
-from simulators.people import FLOOR, SOURCE, WHO, People, taken
+from simulators.people import FLOOR, SOURCE, WHO, NoMoreDecks, People, taken
 
 SEATS = (1, 3, 6)
 DEALER: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
@@ -196,3 +196,10 @@ def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> Non
     assert found.violations == []
     assert found.faults == {"host_dies_before_commit": 1}
     assert found.voids == {}
+
+
+def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None:
+    """It was a StopIteration, which ends a coroutine of the robot's with an error about itself."""
+    _, people = opened(houses, tmp_path, sets=1)
+    with pytest.raises(NoMoreDecks, match="the cupboard has no more red decks"):
+        people.bring("red")

@@ -36,10 +36,6 @@ _IN_SHUFFLER = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 
 
-class NoMoreDecks(Exception):
-    """The cupboard is empty: the shift is over."""
-
-
 class ClumsyPeople(People):
     """The dealer and the floorperson, on a bad day."""
 
@@ -342,13 +338,6 @@ class ClumsyPeople(People):
             for name, wired in self.house.wired.items():
                 if self.house.dark and wired.device.mechanics.mode is not Mode.WORKING:
                     self._take_from(name)
-
-    def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
-        """Fetch a new deck, as long as there are any."""
-        try:
-            return super().bring(back, prepared=prepared)
-        except StopIteration:
-            raise NoMoreDecks from None
 
     def _open_again(self) -> bool:
         """A table that was closed or left idle by mistake."""

@@ -19,7 +19,8 @@ from simulators.campaign.checks import Broken, Witness
 from simulators.campaign.defects import DEFECTS, RATE, WITHIN, planted
 from simulators.campaign.house import UnluckyHouse
 from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Mishap, Shift, draw
-from simulators.campaign.people import ClumsyPeople, NoMoreDecks
+from simulators.campaign.people import ClumsyPeople
+from simulators.people import NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
 SNAPSHOT_EVERY = 250  # events: so that a shift has some
@@ -110,7 +111,7 @@ def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
             _play(shift, house, witness, mishaps)
         except Broken as broken:
             violations.append(_violation(shift, house, witness, broken.check, broken.text))
-        except NoMoreDecks:
+        except NoMoreDecks:  # the shift is over
             pass
         except Exception as error:  # whatever it is, it is what a campaign is for
             where = traceback.extract_tb(error.__traceback__)[-1]
