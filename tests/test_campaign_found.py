@@ -12,11 +12,11 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
-from simulators.campaign.checks import Witness
 from simulators.campaign.house import UnluckyHouse
 from simulators.campaign.luck import draw
 from simulators.campaign.people import ClumsyPeople
 from simulators.campaign.run import play_shift
+from simulators.campaign.witness import Witness
 from simulators.cards import Place, Spot
 from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName

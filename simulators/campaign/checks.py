@@ -1,58 +1,27 @@
-"""What must hold, looked at after every step against the physical truth: the cards as they lie, and what devices did.
+"""What must hold, and what is looked at as a whole: the cards as they lie, the table's account of them, its journal.
 
-Nothing here asks the core's own guards. A rule of the house is told once more, from what was seen.
+Nothing here asks the core's own guards. witness.py looks on at every step.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from controller.core.apply import apply
-from controller.core.game import Method
 from controller.core.state import Event, State, encode
-from controller.journal import JournalError, JournalReader
+from controller.journal import JournalError
 from controller.journal.chain import START
 from controller.live import restore
-from firmware_bridge.messages import (
-    AnyCommand,
-    CardsCounted,
-    Cycle,
-    CycleDone,
-    Dispense,
-    Outcome,
-    Release,
-    Shuffle,
-    StackPresented,
-)
-from firmware_bridge.messages import Event as DeviceEvent
-from simulators.campaign.luck import Shift
 from simulators.cards import DECK_SIZE, Card, Place, Spot
 from simulators.people import SOURCE
 
 if TYPE_CHECKING:
     from simulators.campaign.house import UnluckyHouse
-
-STACK: Final = 3
-LEAST_CUT: Final = 10
-STUB_ROUNDS: Final = 5
-HOUR_S: Final = 3600.0
-NOTICED_S: Final = 40.0  # a jam that is older than this must be known at the table, also over a bad wire
-DEALERS_SEAT: Final = 7
-MAY_CLEAR: Final = {  # who may clear which warning
-    "jam": ("dealer", "technician", "floor"),
-    "lost": ("dealer", "technician", "floor"),
-    "cycle": ("dealer", "technician", "floor"),
-    "restart": ("dealer", "technician", "floor"),
-    "door": ("floor",),
-    "gap": ("floor",),
-    "fail": ("floor",),
-    "count": ("floor",),
-}
 
 CHECKS: Final = {
     "cards conserved": "every card lies in exactly one place",
@@ -89,16 +58,11 @@ CHECKS: Final = {
     "no crash": "nothing raises what it should not",
 }
 
-_KIND_NAMES = re.compile(rb"dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
-_NUMBERED = frozenset({"seats"})  # lists of numbers that are no cards
-_SHOE, _OUTPUT, _INFEED, _RACK, _FLOOR = (
-    Spot(place) for place in (Place.SHOE, Place.OUTPUT, Place.INFEED, Place.RACK, Place.FLOOR)
-)
-_HELD = Spot(Place.HELD)
-_EXITS = {"shoe": Spot(Place.EXIT, 0), "shuffler": Spot(Place.EXIT, 1)}
-_IN_SHUFFLER = (Place.INFEED, Place.SHELVES, Place.OUTPUT)
+KIND_NAMES: Final = re.compile(rb"dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
+FLOOR: Final = Spot(Place.FLOOR)
+IN_SHUFFLER: Final = (Place.INFEED, Place.SHELVES, Place.OUTPUT)
 _GROUPS: tuple[tuple[tuple[str, ...], tuple[Place | Spot, ...]], ...] = (
-    (("infeed", "shelves", "output"), _IN_SHUFFLER),
+    (("infeed", "shelves", "output"), IN_SHUFFLER),
     (("shoe", "held", "manual_shoe", "hand"), (Place.SHOE, Place.HELD, *SOURCE.values())),
     (("rack", "stub"), (Place.RACK,)),
 )
@@ -113,453 +77,26 @@ class Broken(Exception):
         self.text = text
 
 
-def _decks(pile: list[Card]) -> set[str]:
+def decks_in(pile: list[Card]) -> set[str]:
     """The decks in a pile; a spare card that a fault has put there makes no deck."""
     return {card.deck for card in pile if card.index < DECK_SIZE}
 
 
-class _Round:
-    """A round as it was seen."""
-
-    def __init__(self, event: Event) -> None:
-        self.seq = event.seq
-        self.number: int = event.data["round"]
-        self.deck: str = event.data["deck"]
-        self.seats: list[int] = event.data["seats"]
-        self.order = [*(f"seat{seat}" for seat in sorted(self.seats)), "dealer"]
-        self.at = 0  # how far the dealing has come in the order
-        self.void_seq = 0
-        self.acted = False
-        self.collected: set[str] = set()  # hands that went to the rack, such as that of a player who folded
-        self.excused = False  # a sensor lied, or a person lost a card
-
-
-class Witness:
-    """Sees what devices do and what the table decides, and says what does not hold. Counts how often it looked."""
+class Books:
+    """The cards and the journal as a whole, looked at between rounds. Counts how often it looked."""
 
     house: UnluckyHouse
 
-    def __init__(self, shift: Shift) -> None:
-        self.setup = shift.setup
+    def __init__(self) -> None:
         self.made: Counter[str] = Counter(dict.fromkeys(CHECKS, 0))
-        self.rounds = 0
-        self.completed = 0
-        self.voids: Counter[str] = Counter()
-        self.recoveries: Counter[str] = Counter()
-        self._seen = 0
-        self._last: Event | None = None
-        self._at_ms = 0
-        self._method = shift.setup.method
-        self._backs: dict[str, str] = {}
-        self._shuffled: set[str] = set()
-        self._order: dict[str, list[Card]] = {}  # how a deck lay when it went into the shuffler
-        self._counted: dict[str, int] = {}
-        self._by_hand: dict[str, str] = {}
-        self._first_dealt: dict[str, float] = {}
-        self._excused: set[str] = set()  # decks of which a sensor or a person has given a false account
-        self._out: set[str] = set()
-        self._last_back = ""
-        self._uncounted = 0
-        self._out_of_service: set[str] = set()
-        self._warned: dict[str, bool] = {}  # whether its cause is gone
-        self._wagers: set[int] = set()
-        self._round: _Round | None = None
-        self._boots: dict[str, int] = {}
-        self._numbers: dict[tuple[str, int], int] = {}
-        self._done: dict[str, set[int]] = {"shuffler": set(), "shoe": set()}
-        self._jammed_since: dict[str, float] = {}
         self._mirror = State()
         self._verified = START
-        self._see: dict[str, Callable[[Event], None]] = {
-            "deck.received": self._received,
-            "deck.recalled": self._recalled,
-            "shuffle.failed": self._recalled,
-            "deck.shuffled_by_hand": self._shuffled_by_hand,
-            "cut.made": self._cut,
-            "cut.recut_required": self._recut,
-            "count.accepted": self._count_accepted,
-            "stub.counted": self._stub_counted,
-            "deck.locked_out": self._gone,
-            "deck.removed": self._gone,
-            "deck.loaded": self._used,
-            "deck.inserted": self._used,
-            "shuffle.started": self._used,
-            "table.opened": self._opened,
-            "method.changed": self._method_changed,
-            "device.out_of_service": self._out_of,
-            "device.in_service": self._into,
-            "device.connected": self._booted,
-            "device.seen": self._booted,
-            "round.started": self._started,
-            "command.given": self._given,
-            "players.acted": self._acted,
-            "dealer.revealed": self._revealed,
-            "stack.taken": self._taken,
-            "hand.collected": self._collected,
-            "round.completed": self._completed,
-            "round.voided": self._voided,
-            "wagers.returned": self._returned,
-            "void.completed": self._void_done,
-            "warning.raised": self._raised,
-            "warning.cause_gone": self._cause_gone,
-            "warning.cleared": self._cleared,
-        }
 
     def check(self, name: str, good: bool, *text: object) -> None:
         """Look once."""
         self.made[name] += 1
         if not good:
             raise Broken(name, " ".join(str(part) for part in text))
-
-    # --- what devices do ----------------------------------------------------------------------------------------------
-
-    def acted(self, device: str, boot: int, command: AnyCommand) -> None:
-        """A device begins to carry out a command: at this very moment it must be written, and right."""
-        house = self.house
-        event = self._journaled(command.id)
-        name = type(command).__name__
-        known = event is not None and event.kind == "command.given"
-        same = known and event is not None and event.data["device"] == device and event.data["command"]["name"] == name
-        self.check("written first", same, f"the {device} does {name} {command.id}, the journal has", event)
-        self.check("done once", command.id not in self._done[device], f"the {device} does {name} {command.id} again")
-        self._done[device].add(command.id)
-        if isinstance(command, Shuffle):
-            pile = house.cards.pile(_INFEED)
-            for deck in {card.deck for card in pile}:
-                self.check("allowed deck", deck not in self._out, f"deck {deck} is shuffled")
-                self._shuffled.discard(deck)
-                self._counted.pop(deck, None)
-                self._excused.discard(deck)
-                self._order[deck] = pile
-        elif isinstance(command, Dispense | Release):
-            self._deals(command)
-
-    def _journaled(self, seq: int) -> Event | None:
-        if self.house.dark:
-            with JournalReader(self.house.file) as reader:
-                found = reader.event(seq)
-                more = reader.events(after=self._seen)
-                self.house.events += [Event(event.seq, event.kind, event.clause, event.data) for event in more]
-            self.decided()
-        else:
-            found = self.house.journal.event(seq)
-        return Event(found.seq, found.kind, found.clause, found.data) if found else None
-
-    def _deals(self, command: Dispense | Release) -> None:
-        round_ = self._round
-        on = round_ is not None and command.id > round_.seq and (not round_.void_seq or command.id < round_.void_seq)
-        self.check("due deck", on, f"the shoe deals for command {command.id} without a round")
-        assert round_ is not None
-        spot = _SHOE if isinstance(command, Dispense) else _HELD
-        decks = _decks(self.house.cards.pile(spot))
-        self.check("due deck", decks == {round_.deck}, f"deck {round_.deck} is dealt, in the shoe lie {sorted(decks)}")
-        if isinstance(command, Release):
-            self.check("held stack", round_.acted, "the held stack comes out before the players have acted")
-
-    def told(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
-        """A device says what it has seen. It may be wrong, and then nobody could have known."""
-        if kind not in (CardsCounted, StackPresented, CycleDone):
-            return
-        cards = self.house.cards
-        if kind is CardsCounted:
-            pile = cards.pile(_OUTPUT)
-            for deck in {card.deck for card in pile}:
-                self._counted[deck] = fields["cards"]
-                if fields["cards"] != len(pile):
-                    self._excused.add(deck)
-        elif kind is StackPresented and fields["cards"] >= 0:
-            at = _HELD if fields["place"].name == "HELD" else _EXITS[device]
-            if fields["cards"] != cards.count(at) and self._round:
-                self._round.excused = True
-        elif kind is CycleDone and fields["cycle"] is Cycle.SHUFFLE and fields["outcome"] is Outcome.COMPLETE:
-            pile = cards.pile(_OUTPUT)
-            for deck in {card.deck for card in pile}:
-                if pile != self._order.get(deck):
-                    self._shuffled.add(deck)
-
-    def forgot(self, device: str, boot: int, number: int) -> None:
-        """A device lets go of its events up to this one."""
-        if self.house.dark and number > self._numbers.get((device, boot), 0):
-            self._journaled(0)  # what a host stored in its last moment
-        kept = self._numbers.get((device, boot), 0)
-        self.check("event kept", number <= kept, f"the {device} may forget event {number}, the journal has {kept}")
-
-    def lost_by_a_person(self, deck: str) -> None:
-        """A person has dropped a card: no sensor saw it."""
-        self._excused.add(deck)
-        if self._round:
-            self._round.excused = True
-
-    # --- what the table decides ---------------------------------------------------------------------------------------
-
-    def decided(self) -> None:
-        """Look at what was decided since the last time."""
-        events = self.house.events
-        there = len(events) >= self._seen and (not self._last or events[self._seen - 1].kind == self._last.kind)
-        self.check("nothing lost", there, f"{self._seen} events were committed, {len(events)} are there")
-        if len(events) == self._seen:
-            return
-        state = self.house.state
-        late_ms = round(self.house.now * 1000) + 1
-        for event in events[self._seen :]:
-            self._seen += 1
-            self._last = event
-            data = event.data
-            at_ms = data["at_ms"]
-            self.check("clock goes forward", self._at_ms <= at_ms <= late_ms, f"{at_ms} ms after {self._at_ms} ms")
-            self._at_ms = at_ms
-            if "of" in data:
-                self._count_event(data["of"])
-            if event.kind != "table.configured":
-                self._undealt(event)
-            see = self._see.get(event.kind)
-            if see:
-                see(event)
-            self.check("event kept", event.seq == self._seen, f"event {event.seq} stands at place {self._seen}")
-        for name, deck in state.decks.items():
-            total = sum(deck.cards.values())
-            self.check("ledger adds up", total == DECK_SIZE, f"deck {name} has {total} cards:", deck.cards)
-        if state.seq == self._seen:  # else the rest of a longer decision is still to come
-            same = self._warned.keys() == state.warnings.keys()
-            self.check("warning latched", same, sorted(self._warned), "were raised, there are", sorted(state.warnings))
-
-    def _count_event(self, of: dict[str, Any]) -> None:
-        boot = self._boots.get(of["device"], 0)
-        before = self._numbers.get((of["device"], boot), 0)
-        good = of["number"] == before + 1
-        self.check("event kept", good, f"event {of['number']} of the {of['device']} follows event {before}")
-        self._numbers[of["device"], boot] = of["number"]
-
-    def _undealt(self, event: Event) -> None:
-        data = event.data
-        if event.kind == "stack.taken":
-            data = {key: value for key, value in data.items() if key != "kinds"}
-        named = _KIND_NAMES.search(msgspec.json.encode(data))
-        self.check("nothing undealt told", not named and "kind" not in data and "kinds" not in data, event)
-        for key, value in data.items():
-            if type(value) is list and value and key not in _NUMBERED:
-                self.check("nothing undealt told", not all(type(part) is int for part in value), event)
-
-    # --- decks --------------------------------------------------------------------------------------------------------
-
-    def _received(self, event: Event) -> None:
-        deck = event.data["deck"]
-        self.check("allowed deck", deck not in self._backs, f"deck {deck} comes a second time")
-        self._backs[deck] = event.data["back"]
-        if event.data["prepared"]:
-            self._by_hand[deck] = "mixed"
-
-    def _recalled(self, event: Event) -> None:
-        deck = event.data["deck"]
-        self._shuffled.discard(deck)
-        self._counted.pop(deck, None)
-        if self._by_hand.pop(deck, None) and "5.G" in event.clause:
-            self._by_hand[deck] = "mixed"
-
-    def _shuffled_by_hand(self, event: Event) -> None:
-        here = self.setup.shuffler is not None and "shuffler" not in self._out_of_service
-        self.check("shuffled deck", not here, "shuffled by hand beside a shuffler in service")
-        self._shuffled.discard(event.data["deck"])
-        self._by_hand[event.data["deck"]] = "mixed"
-
-    def _cut(self, event: Event) -> None:
-        deck, depth = event.data["deck"], event.data["depth"]
-        good = LEAST_CUT <= depth < DECK_SIZE and self._by_hand.get(deck) == "mixed"
-        self.check("shuffled deck", good, f"deck {deck}, {self._by_hand.get(deck)}, is cut at {depth}")
-        self._by_hand[deck] = "cut"
-
-    def _recut(self, event: Event) -> None:
-        self._by_hand[event.data["deck"]] = "mixed"
-
-    def _count_accepted(self, event: Event) -> None:
-        if event.data["by"] == "shuffler":
-            deck = event.data["deck"]
-            told = self._counted.get(deck)
-            self.check("counted deck", told == DECK_SIZE, f"deck {deck} is accepted, the shuffler has counted {told}")
-        self._uncounted = 0
-
-    def _stub_counted(self, event: Event) -> None:
-        self._uncounted = 0
-
-    def _gone(self, event: Event) -> None:
-        self._out.add(event.data["deck"])
-        if event.kind == "deck.removed":
-            self._backs.pop(event.data["deck"], None)
-            self.recoveries["decks replaced"] += 1
-
-    def _used(self, event: Event) -> None:
-        deck = event.data["deck"]
-        self.check("allowed deck", deck not in self._out, f"{event.kind} with deck {deck}, which is out")
-
-    def _opened(self, event: Event) -> None:
-        self._last_back = ""
-
-    def _method_changed(self, event: Event) -> None:
-        self._method = Method(event.data["method"])
-        self.recoveries["other ways of dealing"] += 1
-
-    # --- devices ------------------------------------------------------------------------------------------------------
-
-    def _out_of(self, event: Event) -> None:
-        self._out_of_service.add(event.data["device"])
-
-    def _into(self, event: Event) -> None:
-        self._out_of_service.discard(event.data["device"])
-
-    def _booted(self, event: Event) -> None:
-        if event.kind == "device.connected":
-            self.recoveries["devices greeted"] += 1
-        self._boots[event.data["device"]] = event.data["boot"]
-
-    # --- a round ------------------------------------------------------------------------------------------------------
-
-    def _started(self, event: Event) -> None:
-        house, deck, cards = self.house, event.data["deck"], self.house.cards
-        source = _SHOE if cards.count(_SHOE) or self._method is Method.AUTOMATED_SHOE else SOURCE[self._method]
-        pile = cards.pile(source)
-        decks = _decks(pile)
-        two = len(self._backs) == 2
-        self.rounds += 1
-        self.check("due deck", decks == {deck}, f"deck {deck} is to be dealt, where it should lie are {sorted(decks)}")
-        due = not two or self._backs[deck] != self._last_back
-        self.check("due deck", due, f"deck {deck} is dealt again out of its turn")
-        self.check("allowed deck", deck not in self._out, f"deck {deck} is out, and dealt")
-        shuffler = None if "shuffler" in self._out_of_service else self.setup.shuffler
-        self.check("due deck", not two or shuffler is not None, "two decks without a shuffler")
-        if shuffler and shuffler.counts:
-            told = self._counted.get(deck)
-            self.check("counted deck", told == DECK_SIZE, f"deck {deck} is dealt, the shuffler has counted {told}")
-            whole = len(pile) == DECK_SIZE or deck in self._excused
-            self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} lie there")
-        else:
-            self.check("stub counted", self._uncounted < STUB_ROUNDS, f"{self._uncounted} rounds without a count")
-        how = "machine" if deck in self._shuffled else self._by_hand.get(deck, "not at all")
-        self.check("shuffled deck", how in ("machine", "cut"), f"deck {deck} was shuffled: {how}")
-        life_s = self.setup.game.life_h[self._method] * HOUR_S
-        age_s = house.now - self._first_dealt.setdefault(deck, house.now)
-        self.check("young deck", age_s < life_s, f"deck {deck} is {age_s:.0f} s old")
-        if two:
-            other = next(name for name in self._backs if name != deck)
-            there = self._lying(other, _IN_SHUFFLER)
-            self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
-        racked = _decks(cards.pile(_RACK)) - {deck}
-        self.check("one deck in the rack", not racked, f"deck {deck} is dealt, in the rack lie {sorted(racked)}")
-        left = [*cards.spots(Place.HAND), *cards.spots(Place.EXIT)]
-        self.check("table cleared", not left, "cards lie at", *left)
-        standing = [key for key in self._warned if key.split(".")[0] not in self._out_of_service]
-        self.check("no round under a warning", not standing, "a round starts, there stand:", *standing)
-        self._look_for_jams()
-        self._shuffled.discard(deck)
-        self._counted.pop(deck, None)
-        self._by_hand.pop(deck, None)
-        self._last_back = self._backs[deck] if two else ""
-        self._uncounted += 1
-        self._wagers = set(event.data["seats"])
-        self._round = _Round(event)
-
-    def _look_for_jams(self) -> None:
-        for name, wired in self.house.wired.items():
-            if not wired.device.mechanics.way_blocked or name in self._out_of_service:
-                self._jammed_since.pop(name, None)
-                continue
-            since = self._jammed_since.setdefault(name, self.house.now)
-            known = self.house.now - since < NOTICED_S
-            self.check("no round under a warning", known, f"the {name} is jammed for {self.house.now - since:.0f} s")
-
-    def _given(self, event: Event) -> None:
-        if event.data["command"]["name"] != "Dispense":
-            return
-        round_, target = self._round, event.data["target"]
-        self.check("dealt in order", round_ is not None and target in round_.order, f"{target} is dealt to")
-        assert round_ is not None
-        at = round_.order.index(target)
-        self.check("dealt in order", at >= round_.at, f"{target} comes after {round_.order[round_.at]}")
-        round_.at = at
-
-    def _acted(self, event: Event) -> None:
-        round_ = self._round
-        assert round_ is not None
-        round_.acted = True
-        for seat in round_.seats:
-            self._hand(round_, seat)
-
-    def _revealed(self, event: Event) -> None:
-        round_ = self._round
-        assert round_ is not None
-        for seat in [*round_.seats, DEALERS_SEAT]:
-            if f"seat{seat}" not in round_.collected:
-                self._hand(round_, seat)
-
-    def _collected(self, event: Event) -> None:
-        assert self._round is not None
-        self._round.collected.add(event.data["target"])
-
-    def _hand(self, round_: _Round, seat: int) -> None:
-        number = self.house.cards.count(Spot(Place.HAND, seat))
-        good = number == STACK or round_.excused or round_.deck in self._excused
-        self.check("stack of three", good, f"the hand at {seat} has {number} cards in round {round_.number}")
-
-    def _taken(self, event: Event) -> None:
-        round_ = self._round
-        assert round_ is not None
-        if event.data.get("kinds"):
-            shown = Counter(event.data["kinds"])
-            spots = [*self.house.cards.spots(Place.HAND), _RACK, _FLOOR, *self.house.cards.spots(Place.TABLE)]
-            out = Counter(card.kind.name.lower().replace("_", " ") for card in self._piles(spots))
-            self.check("nothing undealt told", shown <= out, f"{shown} was told, open lie {out}")
-        hands = {int(spot.number) for spot in self.house.cards.spots(Place.HAND)}
-        good = hands <= {*round_.seats, DEALERS_SEAT}
-        self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
-
-    def _completed(self, event: Event) -> None:
-        self.completed += 1
-        self._wagers = set()
-        self._round = None
-
-    def _voided(self, event: Event) -> None:
-        assert self._round is not None
-        self._round.void_seq = event.seq
-        self.voids[event.clause[0] if event.clause else "-"] += 1
-
-    def _returned(self, event: Event) -> None:
-        void = self._round is not None and self._round.void_seq > 0
-        self.check("void complete", void, "wagers go back without a void")
-        self._wagers = set()
-
-    def _void_done(self, event: Event) -> None:
-        assert self._round is not None
-        deck = self._round.deck
-        self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
-        places = (Place.HAND, Place.SHOE, Place.HELD, Place.EXIT, Place.RACK)
-        left = self._lying(deck, places)
-        self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
-        self.recoveries["voids completed"] += 1
-        self._uncounted = 0
-        self._round = None
-
-    # --- warnings -----------------------------------------------------------------------------------------------------
-
-    def _raised(self, event: Event) -> None:
-        self._warned[event.data["warning"]] = event.data["gone"]
-
-    def _cause_gone(self, event: Event) -> None:
-        key = event.data["warning"]
-        self.check("warning latched", key in self._warned, f"the cause of {key} is gone, and it was not raised")
-        self._warned[key] = True
-        device, _, what = key.partition(".")
-        if what == "jam":
-            blocked = self.house.wired[device].device.mechanics.way_blocked
-            self.check("warning cleared rightly", not blocked, f"the {device} is still jammed")
-
-    def _cleared(self, event: Event) -> None:
-        key, what = event.data["warning"], event.data["warning"].rpartition(".")[2]
-        gone = self._warned.pop(key, None)
-        self.check("warning cleared rightly", gone is True, f"{key} is cleared, its cause gone: {gone}")
-        who, role = event.data.get("who", ""), event.data.get("role", "")
-        self.check(
-            "warning cleared rightly", bool(who) and role in MAY_CLEAR[what], f"{key} is cleared by {who}, {role}"
-        )
-        self.recoveries["warnings cleared"] += 1
 
     # --- between rounds, and at the end -------------------------------------------------------------------------------
 
@@ -572,12 +109,12 @@ class Witness:
             if name in strays:  # a card that has just fallen, or a spare that came in, is found at the next count
                 continue
             for places, spots in _GROUPS:
-                lying = self._lying(name, spots)
+                lying = self.lying(name, spots)
                 believed = sum(deck.cards.get(place, 0) for place in places)
                 text = f"deck {name} in {', '.join(places)}: {believed} believed, {lying} there"
                 self.check("ledger is true", lying == believed, text)
         step = house.live.table.next_step(house.now)
-        told = _KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
+        told = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
         self.check("nothing undealt told", not told, step)
         self._replay()
 
@@ -608,24 +145,28 @@ class Witness:
         for event in journal.events(after=self._mirror.seq):
             apply(self._mirror, Event(event.seq, event.kind, event.clause, event.data))
         same = encode(self._mirror) == encode(self.house.state)
-        self.check("replay is the same", same, f"event {self._mirror.seq} of the journal, {self._seen} were decided")
+        self.check(
+            "replay is the same",
+            same,
+            f"event {self._mirror.seq} of the journal, {len(self.house.events)} were decided",
+        )
 
     # --- cards --------------------------------------------------------------------------------------------------------
 
-    def _piles(self, spots: Iterable[Spot]) -> list[Card]:
+    def piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]
 
-    def _lying(self, deck: str, where: Iterable[Place | Spot]) -> int:
+    def lying(self, deck: str, where: Iterable[Place | Spot]) -> int:
         spots: list[Spot] = []
         for place in where:
             spots += [place] if isinstance(place, Spot) else self.house.cards.spots(place)
-        return sum(card.deck == deck for card in self._piles(spots))
+        return sum(card.deck == deck for card in self.piles(spots))
 
     def _strays(self) -> set[str]:
         """The decks with a card on the floor, or with a spare among their cards."""
         cards = self.house.cards
-        floor = _decks(cards.pile(_FLOOR))
-        if not floor and cards.count(_FLOOR) == len(self.house.decks):  # all spares lie there, and nothing else
+        floor = decks_in(cards.pile(FLOOR))
+        if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares lie there, and nothing else
             return floor
         spots = [spot for place in Place if place is not Place.FLOOR for spot in cards.spots(place)]
-        return floor | {card.deck for card in self._piles(spots) if card.index >= DECK_SIZE}
+        return floor | {card.deck for card in self.piles(spots) if card.index >= DECK_SIZE}

@@ -18,9 +18,9 @@ from controller.core.guards import in_service, inside
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.state import Event
 from firmware_bridge.messages import Mode
-from simulators.campaign.checks import Witness
 from simulators.campaign.house import UnluckyHouse
 from simulators.campaign.luck import Mishap
+from simulators.campaign.witness import Witness
 from simulators.cards import DECK_SIZE, Place, Spot
 from simulators.faults import FaultName
 from simulators.people import RACK, SOURCE, WHO, People, hand, taken
