@@ -16,7 +16,7 @@ from controller.core.apply import _CHANGES
 from controller.core.game import Method
 from controller.core.machines import MACHINES
 from controller.core.reports import Report
-from controller.core.state import Event, State
+from controller.core.state import Event, State, decode, encode
 from controller.core.table import Table
 from tests.core.driver import House
 from tests.core.test_property import ACTIONS, COMMANDS, FAULTS, PLACES, SETUPS
@@ -94,6 +94,15 @@ def test_who_is_always_asked_decides_the_same(seed: int, monkeypatch: pytest.Mon
     for (report, now), events, at in zip(told, made, due, strict=True):
         assert table.handle(report, now) == events
         assert table.deadline == at
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_who_starts_from_a_snapshot_before_every_report_decides_the_same(seed: int) -> None:
+    begin, told, made, _ = taken_down(seed)
+    table = Table(begin)
+    for (report, now), events in zip(told, made, strict=True):
+        table = Table(decode(encode(table.state)))
+        assert table.handle(report, now) == events
 
 
 def test_a_kind_that_is_named_is_one_that_the_table_knows() -> None:
