@@ -165,8 +165,10 @@ class People:
             return True
         if device.hindered and device.online:
             for deck, found in self.house.state.decks.items():
+                if not set(found.cards) & set(ledger.DEVICE_OF):
+                    self._fetch_from_devices(deck)  # somebody has put it in, and the table does not know
                 if found.state is DeckState.INFEED and not self.house.cards.count(Spot(Place.INFEED)):
-                    self._collect(deck, self._own(deck))  # the table was told, and it was not done
+                    self._fetch_whole(deck)  # the table was told, and it was not done, or the device was quicker
                     wired.device.load(self._own(deck), self.house.now)
             return taken(self.tell(act.TryAgain, device=name))
         if device.state is _FAILED and device.online:
@@ -321,7 +323,7 @@ class People:
         if cannot_insert(Decision(state, self.house.now_ms), name):
             return False
         if not any(card.deck == name for card in cards.pile(Spot(Place.INFEED))):  # else it was put in before
-            self._collect(name, self._own(name))
+            self._fetch_whole(name)
             if not cards.count(self._own(name)):
                 return False
             shuffler.load(self._own(name), self.house.now)
@@ -341,12 +343,17 @@ class People:
             if taken(made):
                 self.house.cards.move_all(self._own(name), SOURCE[method])
             return taken(made)
-        if self.house.cards.count(Spot(Place.SHOE)):
-            return False
-        self.house.wired["shoe"].device.load(self._own(name), self.house.now)
-        self.pause()
+        shoe, cards = Spot(Place.SHOE), self.house.cards
+        if not any(card.deck == name for card in cards.pile(shoe)):  # else it lies there already
+            if cards.count(shoe):
+                return False
+            self.house.wired["shoe"].device.load(self._own(name), self.house.now)
+            self.pause()
         if self.house.state.decks[name].state in (DeckState.CUT, DeckState.DELIVERED):
-            return taken(self.tell(act.LoadDeck, deck=name))
+            if taken(self.tell(act.LoadDeck, deck=name)):
+                return True
+            cards.pick(name, shoe, self._own(name))  # out again
+            return False
         return True
 
     def _collect(self, deck: str, target: Spot) -> None:
@@ -354,6 +361,20 @@ class People:
         for spot in [RACK, *self.house.cards.spots(Place.TABLE)]:
             if spot != target:
                 self.house.cards.pick(deck, spot, target)
+
+    def _fetch_whole(self, name: str) -> None:
+        """Bring a deck together, from wherever it lies."""
+        self._collect(name, self._own(name))
+        self._fetch_from_devices(name)
+
+    def _fetch_from_devices(self, name: str) -> None:
+        """Take out what lies in a device that stands still, where nobody believes it to be."""
+        for device, wired in self.house.wired.items():
+            places = ledger.IN_DEVICE[device]
+            believed = ledger.count(self.house.state.decks[name].cards, places[1:])
+            if wired.device.mechanics.mode is not _WORKING and not believed:
+                for spot in self._spots(places[0])[:-1]:
+                    self.house.cards.pick(name, spot, self._own(name))
 
     def _gather(self, name: str) -> bool:
         """Fetch the cards of a deck from the next place where the table wants them fetched."""

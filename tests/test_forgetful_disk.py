@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,11 +14,20 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.gathering import GATHERED_STATES
 from controller.core.machines import DeviceState, TableState
+from controller.core.setup import Setup, ShufflerKind
+from simulators.cards import Place, Spot
 from simulators.faults import FaultName
 from simulators.house import House
 from simulators.people import WHO, People, taken
 
 SEATS = (1, 3, 6)
+SETUPS = (
+    Setup(),
+    Setup(hold_dealer=True),
+    Setup(shuffler=ShufflerKind(counts=True), hold_dealer=True),
+    Setup(shuffler=None, backs=("red",)),
+    Setup(shuffler=ShufflerKind(feeds_shoe=True)),
+)
 
 
 @pytest.fixture
@@ -105,6 +115,40 @@ def test_also_when_it_has_forgotten_a_whole_round(house: House, tmp_path: Path) 
         assert deck.state not in GATHERED_STATES, name
     for _ in range(3):
         assert people.play(SEATS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_table_comes_back_whatever_was_forgotten(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(f"forgotten/{seed}")
+    house = House(tmp_path / "journal.db", SETUPS[seed % len(SETUPS)], seed=seed, sets=12)
+    people = People(house)
+    assert people.open()
+    for_a_while(people, rng.uniform(0.0, 60.0))
+    kept = copied(house, tmp_path)
+    for_a_while(people, rng.choice((1.0, 3.0, 6.0, 15.0, 60.0)))
+    forget(house, kept)
+    assert people.work(), house.live.table.next_step(house.now)
+    before = house.state.rounds
+    while house.state.rounds < before + 3:
+        assert people.play(SEATS) or people.work()
+        house.cards.check()
+        for name, deck in house.state.decks.items():
+            in_shoe = sum(card.deck == name for card in house.cards.pile(Spot(Place.SHOE)))
+            assert deck.cards.get("shoe", 0) == in_shoe
+    house.close()
+
+
+def for_a_while(people: People, seconds: float) -> None:
+    """People play and work for so long."""
+    house = people.house
+    end = house.now + seconds
+    people.enough = lambda: house.now > end
+    while house.now <= end:
+        if house.state.table is TableState.BETTING and house.state.round is None:
+            people.play(SEATS)
+        else:
+            people.work()
+    people.enough = None
 
 
 def test_a_device_that_was_switched_off_and_on_has_forgotten_too(house: House, tmp_path: Path) -> None:

@@ -130,6 +130,15 @@ def uncut(state: State, deck: Deck, name: str) -> Refusal | None:
     return Refusal(f"deck {name} was not shuffled by the shuffler and is not cut", "it has been cut", ("5.E", "5.F"))
 
 
+@enforces("13.G")
+def not_accepted(state: State) -> Refusal | None:
+    """A shoe of which nobody knows what it has done is shown to be empty, and stays so until it is accepted."""
+    shoe = state.devices.get("shoe")
+    if state.method is not _AUTOMATED_SHOE or shoe is None or not shoe.told:
+        return None
+    return Refusal("the journal lacks what the shoe has done", "the shoe is empty and accepted again", ("13.G",))
+
+
 def cannot_load(state: State, name: str, now_ms: int) -> Refusal | None:
     """Why this deck cannot be loaded into the shoe, or taken into the hand, now."""
     deck = state.decks[name]
@@ -140,6 +149,7 @@ def cannot_load(state: State, name: str, now_ms: int) -> Refusal | None:
         or uncut(state, deck, name)
         or wrong_number_of_decks(state)
         or no_way_to_deal(state)
+        or not_accepted(state)
     )
 
 

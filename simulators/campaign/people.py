@@ -492,12 +492,6 @@ class ClumsyPeople(People):
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - kept):
                 self._move(deck, spot, self._own(deck))
 
-    def _insert(self, name: str) -> bool:
-        """A deck that was put into the shoe by mistake, and not told, is fetched from there."""
-        if not self.house.state.decks[name].cards.get(ledger.SHOE):
-            self._move(name, Spot(Place.SHOE), self._own(name))
-        return super()._insert(name)
-
     def _load(self, name: str) -> bool:
         """A deck that lies in the shoe already was put there, and not told; another one comes out."""
         shoe = Spot(Place.SHOE)

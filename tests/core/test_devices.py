@@ -671,6 +671,21 @@ def test_a_device_that_has_done_what_the_journal_lacks_is_emptied_and_accepted(n
     same_after_snapshot(house)
 
 
+@clause("13.G")
+def test_a_shoe_that_is_not_accepted_yet_is_not_loaded() -> None:
+    house = House(Setup(backs=("red",), shuffler=None))
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    while house.deck("red-1") is not DeckState.CUT:
+        assert house.chore()
+    house.handle(DeviceAhead("shoe", house.devices["shoe"].boot, house.state.devices["shoe"].last_event + 1))
+    refused = house.refused(act.LoadDeck, "red-1")
+    assert refused.clause == ("13.G",)
+    assert refused.data["possible_when"] == "the shoe is empty and accepted again"
+    house.ask(act.AcceptDevice, "shoe")
+    house.ask(act.LoadDeck, "red-1")
+
+
 def test_one_event_that_the_journal_lacks_of_a_device_that_is_out_of_service_is_told_when_it_returns() -> None:
     house = House().open()
     house.ask(act.EmptyDevice, "shoe")
