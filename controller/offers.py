@@ -87,6 +87,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[str] 
         return list(OUT_HOW)
     if name == "warning":
         return list(state.warnings)
+    if name == "method":
+        return [str(method) for method in state.setup.game.programme if method is not state.method]
     if name == "person":
         return [who for who in state.wrong_pins if who]
     if name == "target":

@@ -84,8 +84,9 @@ def _void(steps: Any) -> Iterator[Line]:
 
 def _warnings(warnings: list[dict[str, Any]]) -> Iterator[Line]:
     for warning in warnings:
-        text = f"  alarm  {warning['text']}{clauses(warning['clause'])} [{warning['key']}]"
-        yield Line(show.plain(text), "yellow" if warning["gone"] else "red", bold=True)
+        aside = warning.get("aside", False)
+        text = f"  {'aside' if aside else 'alarm'}  {warning['text']}{clauses(warning['clause'])} [{warning['key']}]"
+        yield Line(show.plain(text), None if aside else "yellow" if warning["gone"] else "red", bold=not aside)
         for step in warning["steps"]:
             yield Line(show.plain(f"           {_box(step)} {step['text']}"))
 

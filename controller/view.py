@@ -9,7 +9,7 @@ from controller.core.access import STRANGER
 from controller.core.dealing import next_stack
 from controller.core.decision import words
 from controller.core.gathering import next_place
-from controller.core.guards import counts, life_ms
+from controller.core.guards import counts, in_service, life_ms
 from controller.core.guide import Step, next_step
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 
@@ -47,7 +47,7 @@ def picture(state: State, now_ms: int) -> dict[str, Any]:
         "decks": [_deck(state, name, deck, now_ms) for name, deck in state.decks.items()],
         "retired": list(state.retired),
         "devices": [_device(state, name, device) for name, device in state.devices.items()],
-        "warnings": [_warning(key, warned) for key, warned in state.warnings.items()],
+        "warnings": [_warning(state, key, warned) for key, warned in state.warnings.items()],
         "void_steps": _void_steps(state),
         "rounds": state.rounds,
         "rounds_uncounted": state.rounds_uncounted,
@@ -113,6 +113,8 @@ def _round(state: State, round_: Round) -> dict[str, Any]:
         "dealt": round_.dealt,
         "stacks": stacks,
         "void": round_.void,
+        "void_reason": round_.void_reason,
+        "void_clause": list(round_.void_clause),
         "wagers_open": round_.wagers_open,
         "stub_out": round_.stub_out,
         "stub_counted": round_.stub_counted,
@@ -164,9 +166,17 @@ def words_of_command(name: str) -> str:
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 
-def _warning(key: str, warned: Warned) -> dict[str, Any]:
-    kind = key.rpartition(".")[2]
-    remedy = _REMEDY.get(kind, "See to it").format(device=warned.device, deck=warned.deck)
+def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
+    """A warning of a device that is out of service is set aside: it stands, and forbids nothing but the device."""
+    aside = bool(warned.device) and not in_service(state, warned.device)
+    remedy = _REMEDY.get(key.rpartition(".")[2], "See to it").format(device=warned.device, deck=warned.deck)
+    steps = [{"text": remedy, "done": warned.gone}]
+    if aside:
+        out = state.devices[warned.device].out_how
+        steps = [
+            {"text": f"The {warned.device} is out of service: {out}", "done": True},
+            {"text": f"Once it is mended, put the {warned.device} back in service", "done": False},
+        ]
     return {
         "key": key,
         "text": warned.text,
@@ -175,9 +185,10 @@ def _warning(key: str, warned: Warned) -> dict[str, Any]:
         "device": warned.device,
         "deck": warned.deck,
         "gone": warned.gone,
+        "aside": aside,
         "since_ms": warned.since_ms,
         "steps": [
-            {"text": remedy, "done": warned.gone},
+            *steps,
             {
                 "text": f"A {'floorperson' if warned.needs == 'floor' else warned.needs} clears the warning",
                 "done": False,

@@ -106,7 +106,7 @@ LINES = {
     "device.freed": "{who} has seen to the {device}.",
     "device.out_of_service": "The {device} is out of service, {how}, by {who}.",
     "device.in_service": "The {device} is in service again, by {who}.",
-    "device.seen": "The {device} is out of service and was seen on its link.",
+    "device.seen": "The {device} is out of service; it answers: {online}.",
     "device.opened": "{who} reaches into the {device}.",
     "device.powered_up": "The {device} was switched on.",
     "device.reported": "The {device} reports: {event}.",

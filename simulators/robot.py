@@ -19,6 +19,7 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
 from controller.core.game import Method
+from controller.core.guards import blocking
 from controller.core.machines import DeviceState, TableState
 from controller.core.setup import Setup
 from controller.core.state import Event, State
@@ -121,8 +122,8 @@ class Robot(People):
     def trouble(self) -> str:
         """What a person should see to; empty if nothing is wrong."""
         state = self.house.state
-        for warned in state.warnings.values():
-            return warned.text
+        for key in blocking(state):
+            return state.warnings[key].text
         if state.table in (TableState.VOIDING, TableState.STUB_COUNT):
             return "a round is void" if state.table is TableState.VOIDING else "the stub is wrong"
         for name, device in state.devices.items():
@@ -180,7 +181,7 @@ class Follow:
         elif isinstance(action, act.FreeJam):
             house.wired[action.device].device.mend(FaultName.JAM, house.now)
         elif isinstance(action, act.GatherCards):
-            self._gather(action.deck, action.place)
+            self._gather(action.deck, action.place, action.cards)
         elif isinstance(action, act.CollectAll):
             for spot in cards.spots(Place.HAND):
                 cards.move_all(spot, RACK)
@@ -196,8 +197,11 @@ class Follow:
                 cards.move_top(max(0, min(wanted, cards.count(robot._source()))), robot._source(), hand(target))
         house.look()
 
-    def _gather(self, deck: str, place: str) -> None:
-        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or was laid anywhere."""
+    def _gather(self, deck: str, place: str, number: int) -> None:
+        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or was laid anywhere.
+
+        A stack that a dying shoe could not report lies with a hand: whoever counts it with the shoe's cards fetches it.
+        """
         cards, own = self._house.cards, self._robot._own(deck)
         lost = place == ledger.MISSING
         anywhere = [Spot(Place.FLOOR), ON_THE_TABLE, RACK, *cards.spots(Place.HAND)]
@@ -208,6 +212,13 @@ class Follow:
             for card in cards.pile(spot):
                 if card.deck == deck and spot != own and not (lost and card.index >= DECK_SIZE):
                     cards.move_card(card, spot, own)
+                    number -= 1
+        believed = self._house.state.decks[deck].cards if deck in self._house.state.decks else {}
+        known = [hand(target) for target in believed if target.startswith("seat") or target == ledger.DEALER]
+        for spot in [spot for spot in cards.spots(Place.HAND) if spot not in known]:
+            for card in [card for card in cards.pile(spot) if card.deck == deck][: max(0, number)]:
+                cards.move_card(card, spot, own)
+                number -= 1
 
 
 class Simulation:

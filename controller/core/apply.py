@@ -330,7 +330,9 @@ def _answered_misdeal(state: State, data: dict[str, Any]) -> None:
 
 @_changes("round.voided")
 def _voided(state: State, data: dict[str, Any]) -> None:
-    _now(state).void = True
+    round_ = _now(state)
+    round_.void = True
+    round_.void_reason, round_.void_clause = data.get("reason", ""), data.get("why", [])
     for device in state.devices.values():
         device.hindered = device.opened_by = ""
 

@@ -138,7 +138,8 @@ def lost(d: Decision, report: DeviceLost) -> None:
     if device is None:
         return
     if device.state is DeviceState.OUT_OF_SERVICE:
-        d.emit("device.seen", device=report.device, boot=device.boot, online=False)
+        if device.online:  # every try to reach it fails anew: that is told once
+            d.emit("device.seen", device=report.device, boot=device.boot, online=False)
     elif d.may("device.lost", device=report.device):
         d.emit("device.lost", device=report.device, detail=report.detail)
 

@@ -17,6 +17,7 @@ from controller.core.guards import (
     decks_wanted,
     in_service,
     inside,
+    no_way_to_deal,
     over_age,
     self_reshuffling,
     stub_count_due,
@@ -80,8 +81,8 @@ def _void(state: State) -> Step | None:
     if state.table is not TableState.VOIDING or state.round is None:
         return None
     if state.round.wagers_open:
-        void = f"Round {state.round.number} is void."
-        return Step("Return all wagers.", void, ("13.G",), ({"action": "return_wagers"},))
+        void = f"Round {state.round.number} is void: {state.round.void_reason}."
+        return Step("Return all wagers.", void, tuple(state.round.void_clause), ({"action": "return_wagers"},))
     return _gather_one(state, state.round.deck)
 
 
@@ -182,6 +183,12 @@ def _waiting(state: State, now_ms: int) -> Step | None:
     if refusal:
         text = "A floorperson takes one of the decks off the table."
         return _because(text, refusal, {"action": "remove_deck"})
+    refusal = no_way_to_deal(state)
+    if refusal:
+        needed = "shuffler" if state.method is Method.HAND else "shoe"
+        text = f"A floorperson chooses another way of dealing, or puts the {needed} back in service."
+        returned: Offer = {"action": "put_in_service", "device": needed}
+        return _because(text, refusal, {"action": "change_method"}, returned)
     for name, device in state.devices.items():
         if device.state is DeviceState.UNKNOWN and device.refused:
             out: Offer = {"action": "take_out_of_service", "device": name}
@@ -333,8 +340,8 @@ def _inside(state: State, name: str) -> bool:
     return not set(state.decks[name].cards) <= {ledger.TABLE, ledger.RACK}
 
 
-def _because(text: str, refusal: Refusal, offer: Offer) -> Step:
-    return Step(text, refusal.reason, refusal.clause, (offer,))
+def _because(text: str, refusal: Refusal, *offers: Offer) -> Step:
+    return Step(text, refusal.reason, refusal.clause, offers)
 
 
 _BY_STATE = {

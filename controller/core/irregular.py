@@ -24,7 +24,7 @@ NOT_MISDEALT = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.H", Method.AUTOMATED_
 def void(d: Decision, *clause: str, reason: str) -> None:
     """The round is void. What must be done then follows from the ledger, step by step."""
     if d.state.round and d.may("round.voided", d.state.round.deck):
-        d.emit("round.voided", *clause, round=d.round.number, deck=d.round.deck, reason=reason)
+        d.emit("round.voided", *clause, round=d.round.number, deck=d.round.deck, reason=reason, why=list(clause))
 
 
 @enforces("13.A", "13.B")

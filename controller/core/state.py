@@ -96,6 +96,8 @@ class Round(msgspec.Struct):
     acted: bool = False
     misdealt: bool = False
     void: bool = False
+    void_reason: str = ""
+    void_clause: list[str] = []
     wagers_open: bool = True  # wagers lie on the table
 
 

@@ -10,7 +10,7 @@ const KEPT = 60; // lines of events
 export function showStep(table) {
   const step = table.stopped
     ? { text: "The table has stopped.", why: table.stopped, clause: [], who: "technician" } : table.step;
-  const alarm = Boolean(table.stopped || table.warnings.length || table.round?.void);
+  const alarm = Boolean(table.stopped || table.warnings.some((warning) => !warning.aside) || table.round?.void);
   byId("step").classList.toggle("alarm", alarm);
   say(byId("step-who"), [table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
   say(byId("step-text"), step.text);
@@ -24,9 +24,10 @@ export function showAlarms(table) {
   fill(byId("alarms"), [warnings.map(({ since_ms: _, ...rest }) => rest), steps, round?.void && round.number, locked, stopped], () => [
     stopped ? el("article", { class: "alarm" }, el("h3", { text: "The table has stopped" }), el("p", { text: stopped })) : null,
     steps?.length ? el("article", { class: "alarm void" },
-      el("h3", { text: round ? `Round ${round.number} is void` : "The round is void" }), checklist(steps)) : null,
+      el("h3", {}, `Round ${round.number} is void `, ...clauses(round.void_clause, "void-")),
+      el("p", { class: "small", text: round.void_reason }), checklist(steps)) : null,
     ...warnings.map((warning) =>
-      el("article", { class: `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
+      el("article", { class: warning.aside ? "set-aside" : `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
         el("h3", {}, warning.text.charAt(0).toUpperCase() + warning.text.slice(1), " ", ...clauses(warning.clause, `${warning.key}-`)),
         el("p", { class: "small", text: [warning.device, warning.deck, `cleared by ${warning.needs}`].filter(Boolean).join(" · ") }),
         checklist(warning.steps))),

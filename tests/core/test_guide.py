@@ -9,6 +9,7 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Action, AnyAction
+from controller.core.game import Method
 from controller.core.guide import Step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import Report
@@ -72,3 +73,29 @@ def test_a_deck_is_opened_by_taking_what_is_offered() -> None:
         taken.append(offer["action"])
     assert taken == ["inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck"]
     assert house.deck("red-1") is DeckState.STACKED
+
+
+def test_a_shoe_that_is_out_of_service_leads_to_another_way() -> None:
+    """Without it the screen would offer to load a shoe that nobody may use."""
+    house = Checked()
+    house.open()
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.work()
+    step = house.table.next_step()
+    assert "chooses another way of dealing" in step.text
+    assert step.clause == ("13.H",)
+    assert [offer["action"] for offer in step.do] == ["change_method", "put_in_service"]
+    house.ask(act.ChangeMethod, Method.MANUAL_SHOE)
+    house.work()
+    house.play()
+    assert house.state.rounds == 1
+
+
+def test_a_void_round_says_why_with_its_own_clause() -> None:
+    house = Checked()
+    house.open()
+    house.ask(act.CloseBets, (2, 5))
+    house.ask(act.ReportDealerExposed)
+    step = house.table.next_step()
+    assert step.clause == ("13.E",)
+    assert "exposed" in step.why
