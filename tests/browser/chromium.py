@@ -202,10 +202,25 @@ class Page:
         )
 
     def click(self, selector: str, words: str = "", *, within: float = WAIT_S) -> None:
-        """Click in the middle of a live button, once nothing covers it."""
+        """Click in the middle of a live button, once nothing covers it.
+
+        What lies under a finger may move in the very moment: then the finger is taken off elsewhere, and tries again.
+        """
+        for _ in range(20):
+            x, y = self._find(selector, words, within)
+            at = {"button": "left", "clickCount": 1}
+            self.send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **at)
+            hit = self.js("wanted.isConnected && wanted.matches(':active')")
+            self.send("Input.dispatchMouseEvent", type="mouseReleased", x=x if hit else 0, y=y if hit else 0, **at)
+            if hit:
+                return
+        raise AssertionError(f"never hit: {selector} {words}\nthe page says:\n{self.words()}")
+
+    def _find(self, selector: str, words: str, within: float) -> tuple[float, float]:
+        """The middle of a live button, which the page then knows as `wanted`."""
         x, y = self.wait(
             f"""(() => {{
-              const node = [...document.querySelectorAll({json.dumps(selector)})].find(node =>
+              const node = window.wanted = [...document.querySelectorAll({json.dumps(selector)})].find(node =>
                 node.checkVisibility() && !node.disabled && node.innerText.includes({json.dumps(words)}));
               if (!node) return null;
               node.scrollIntoView({{block: "center", behavior: "instant"}});
@@ -216,8 +231,7 @@ class Page:
             }})()""",
             within=within,
         )
-        for kind in ("mousePressed", "mouseReleased"):
-            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        return x, y
 
     def press(self, name: str, *, shift: bool = False) -> None:
         """Press a key by its name, or one that types itself."""

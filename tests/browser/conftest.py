@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
+from controller.core.ledger import IN_DEVICE
 from tests.browser.chromium import Browser, Page
 
 PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
+CHOICES = {"method": "manual shoe"}  # where the first one is not what people choose
 UP_S = 30.0
 
 
@@ -147,6 +149,12 @@ class Person:
         self.enter_pin(pin or PINS[name])
         self.page.see(".person", name)
 
+    def sign_everybody_out(self) -> None:
+        """Nobody is at the screen any more."""
+        while names := self.page.js("[...document.querySelectorAll('.person-name')].map(name => name.innerText)"):
+            self.page.click(".person button")
+            self.page.unseen(".person", names[0])
+
     def enter_pin(self, pin: str) -> None:
         """Press the keys of the PIN pad, then OK."""
         self.page.see("dialog .pad")
@@ -179,7 +187,9 @@ class Person:
         self.open_simulation()
         if "Let the robot play" in self.page.text("#simulation .robot"):
             self.page.click("#simulation button", "Let the robot play")
-        self.page.click("#simulation .segments button", f"{speed}×")
+            self.page.see("#simulation button", "Pause the robot")
+        if not self.page.js(f"document.querySelector('[data-key=speed-{speed}]').ariaPressed === 'true'"):
+            self.page.click("#simulation .segments button", f"{speed}×")
         self.close_simulation()
 
     def pause(self) -> None:
@@ -189,8 +199,11 @@ class Person:
         self.page.see("#simulation button", "Let the robot play")
         self.close_simulation()
 
-    def follow(self, until: str, *, most: int = 80) -> list[str]:
-        """Do what the screen says, by its own buttons, until a condition of the page holds; gives the steps taken."""
+    def follow(self, until: str, *, most: int = 80, look: Callable[[], None] = lambda: None) -> list[str]:
+        """Do what the screen says, by its own buttons, until a condition of the page holds; gives the steps taken.
+
+        `look` is called before each step, and at the end.
+        """
         taken: list[str] = []
         for _ in range(most):
             self.page.wait(
@@ -198,6 +211,7 @@ class Person:
                 " && !document.body.classList.contains('stale')",
                 within=60,
             )
+            look()
             if self.page.js(until):
                 return taken
             taken.append(self.take_step())
@@ -224,6 +238,15 @@ class Person:
         self.page.js("document.querySelector('#notice button')?.click()")  # it may be gone by itself
         return found
 
+    def act(self, action: str, **fields: str) -> None:
+        """Something that the step does not ask for, from the list of all actions."""
+        self.page.click("#dock .more")
+        self.page.click(f"dialog .action[data-action={action}]")
+        for name, value in fields.items():
+            self.page.click(f"dialog fieldset[data-field={name}] .choice", value)
+        self.page.click("dialog button[type=submit]")
+        self.page.wait("!document.querySelector('dialog').open")
+
     def fill_form(self) -> None:
         """Fill the fields of the open form with what is true at this table, then send it."""
         picture = self.shoed.get("table")
@@ -242,15 +265,15 @@ class Person:
                 self.page.click(f"{field} .pad button", "2")
                 self.page.click(f"{field} .pad button", "0")
             elif not self.page.js(f"!!document.querySelector('{field} [aria-pressed=true]')"):
-                self.page.click(f"{field} .choice")
+                self.page.click(f"{field} .choice", CHOICES.get(name, ""))
         self.page.click("dialog button[type=submit]")
 
     @staticmethod
     def _cards(picture: dict[str, Any], given: str) -> int:
-        """How many cards a person would count at the place that the form names."""
+        """How many cards a person would count at the place that the form names; a device is emptied as a whole."""
+        place = given.rpartition("Place: ")[2].strip().replace("seat ", "seat").replace(" ", "_")
+        places = next((inside for inside in IN_DEVICE.values() if place in inside), (place,))
         for deck in picture["decks"]:
             if deck["name"] in given:
-                for place, number in deck["cards"].items():
-                    if place.replace("seat", "seat ").replace("_", " ") in given.rpartition("Place:")[2]:
-                        return int(number)
+                return sum(deck["cards"].get(one, 0) for one in places)
         raise AssertionError(f"nothing to count: {given}")

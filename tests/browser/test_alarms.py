@@ -1,76 +1,204 @@
-"""Everything that can go wrong, from the simulation's panel: the alarm with its clause and steps, and its end."""
+"""Everything that can go wrong, from the simulation's panel: the alarm with its clause, its words and its steps; the
+people who do them and clear it, each with a name; and the table that plays on.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
+from simulators.faults import FaultName
 from tests.browser.conftest import Person
 
 QUIET = "!document.querySelector('article.alarm') && document.body.dataset.state === 'betting'"
+CLEAR = "#offers button[data-action=clear_warning]"
+SHOWN = """[Number(document.body.dataset.seq),
+  [...document.querySelectorAll('#alarms article[data-warning]')].map(one => one.dataset.warning),
+  document.querySelector('#alarms article.void') !== null]"""
+ROUNDS = "Number(/^\\d+/.exec(document.querySelector('#round').textContent)?.[0] ?? NaN)"
+DEALER, FLOOR = "Dana", "Flo"
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """What a fault of a device must bring up on the screen, and who clears it."""
+
+    device: str
+    fault: FaultName
+    clause: str
+    words: str
+    step: str  # of its checklist
+    warning: str = ""  # the end of its key; a round that is void without a warning is an alarm of its own
+    by: str = DEALER
+    mend: str = ""  # what is pressed in the panel, so that the cause can go: the same switch, or another
+
+    def __str__(self) -> str:
+        return f"{self.device}-{self.fault}"
+
+    @property
+    def article(self) -> str:
+        """Where it is on the page."""
+        return f"article.alarm[data-warning$='{self.warning}']" if self.warning else "article.alarm.void"
+
+
+F = FaultName
+FREE, BRING_BACK, WAGERS = "Free the jam", "Bring the", "Return all wagers"
+ALARMS = [
+    Alarm("shoe", F.JAM, "13.G", "Cards are stuck in the shoe", FREE, "shoe.jam"),
+    Alarm("shuffler", F.JAM, "13.F", "Cards are stuck in the shuffler", FREE, "shuffler.jam"),
+    Alarm("shoe", F.STALL, "13.G", "has not ended its dispense in time", "Switch the shoe off and on", "shoe.fail",
+          FLOOR, mend="reboot"),
+    Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its shuffle", "Look at the shuffler",
+          "shuffler.cycle"),
+    Alarm("shuffler", F.MISCOUNT, "5.D", "cards", "Gather deck", ".count", FLOOR),
+    Alarm("shuffler", F.MISSING_CARD, "5.D", "52 cards", "Gather deck", ".count", FLOOR),
+    Alarm("shuffler", F.EXTRA_CARD, "5.D", "54 cards", "Gather deck", ".count", FLOOR),
+    Alarm("shoe", F.DOUBLE_FEED, "13.D", "4 cards", WAGERS),
+    Alarm("shoe", F.SHORT_FEED, "13.D", "2 cards", WAGERS),
+    Alarm("shoe", F.REBOOT, "13.G", "The shoe has restarted", "Look at the shoe", "shoe.restart"),
+    Alarm("shoe", F.POWER_LOSS, "13.G", "The shoe does not answer", BRING_BACK, "shoe.lost", mend="power_loss"),
+    Alarm("shuffler", F.POWER_LOSS, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost",
+          mend="power_loss"),
+    Alarm("shoe", F.SILENCE, "13.G", "The shoe does not answer", BRING_BACK, "shoe.lost", mend="silence"),
+    Alarm("shuffler", F.SILENCE, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost", mend="silence"),
+    Alarm("shuffler", F.UNPLUG, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost", mend="unplug"),
+]  # fmt: skip
+IN_TESTS_OF_THEIR_OWN = {F.FACE_UP, F.NOISE, F.DEAD}
 
 
 @pytest.fixture
 def playing(screen: Callable[..., Person]) -> Person:
-    """A table where the robot plays and dealer and floorperson are signed in."""
-    return start(screen)
-
-
-def start(screen: Callable[..., Person]) -> Person:
-    """As `playing`."""
+    """A table where the robot plays, and dealer and floorperson are signed in."""
     person = screen()
     person.refusals = True  # the robot may have been quicker
     person.robot()
-    person.sign_in("Dana")
-    person.sign_in("Flo")
+    person.sign_in(DEALER)
+    person.sign_in(FLOOR)
     person.page.wait("document.body.dataset.state === 'betting'", within=60)
     return person
 
 
-@pytest.mark.parametrize(
-    ("device", "fault", "words", "clause"),
-    [
-        ("shoe", "jam", "jam", "13.G"),
-        ("shuffler", "jam", "jam", "13.F"),
-        ("shoe", "double_feed", "", "13.D"),
-        ("shoe", "short_feed", "", "13.D"),
-        ("shuffler", "missing_card", "", "5.D"),
-        ("shuffler", "miscount", "", "5.D"),
-        ("shuffler", "extra_card", "", "5.D"),
-        ("shuffler", "incomplete_cycle", "", "13.F"),
-        ("shoe", "reboot", "", "13.G"),
-    ],
-)
-def test_an_alarm_shows_its_clause_and_its_steps_until_it_is_cleared(
-    playing: Person, device: str, fault: str, words: str, clause: str
-) -> None:
+@pytest.mark.parametrize("alarm", ALARMS, ids=str)
+def test_an_alarm_stands_until_people_have_seen_to_it(playing: Person, alarm: Alarm) -> None:
     page = playing.page
-    alarm = provoke(playing, device, fault, words)
-    page.see("article.alarm, #step-clause, #events", f"§ {clause}")
-    assert page.js("document.querySelectorAll('article.alarm .checklist li').length") >= 2, alarm
+    provoke(playing, alarm)
+    playing.pause()
+    told = page.see(alarm.article, alarm.words)
+    assert f"§ {alarm.clause}" in told
+    assert alarm.step in told
+    assert page.js(f'document.querySelectorAll("{alarm.article} .checklist li").length') >= 2, told
     assert page.js("document.querySelector('#step').classList.contains('alarm')")
     assert page.js("document.querySelector('#alarms').getAttribute('aria-live')") == "assertive"
-    playing.pause()
-    steps = playing.follow(QUIET)
-    assert steps, "a person had to do something"
-    page.unseen("article.alarm")
+    if alarm.mend:
+        page.see(f"{alarm.article} .next", alarm.step)  # nobody can clear it as long as its cause is there
+        playing.press_fault(alarm.device, alarm.mend)
+    cleared = see_to_it(playing)
+    if alarm.warning:
+        assert {who for key, who in cleared.items() if key.endswith(alarm.warning)} == {alarm.by}
+    plays_on(playing)
 
 
-def provoke(playing: Person, device: str, fault: str, words: str) -> str:
+def provoke(playing: Person, alarm: Alarm) -> None:
     """Press a fault until its alarm shows. One that waits for the next card is pressed once.
 
     A restart takes hold at once, and that of an empty shoe is nobody's concern.
     """
-    tries, within = (8, 12.0) if fault == "reboot" else (1, 90.0)
+    tries, within = (8, 12.0) if alarm.fault is F.REBOOT else (1, 90.0)
     for left in reversed(range(tries)):
-        playing.press_fault(device, fault)
+        playing.page.wait("document.body.dataset.state === 'betting'", within=60)
+        playing.press_fault(alarm.device, alarm.fault)
         try:
-            return playing.page.see("article.alarm", words, within=within)
+            playing.page.see(alarm.article, within=within)
+            return
         except AssertionError:
             if not left:
                 raise
-    raise AssertionError("no try was left")
+
+
+def see_to_it(person: Person) -> dict[str, str]:
+    """Do what the screen says until no alarm is left; gives who cleared each warning.
+
+    At every step the screen must show exactly the alarms that stand by the journal, none that is over and none too few.
+    """
+    seen: list[tuple[int, list[str], bool]] = []
+
+    def look() -> None:
+        seen.append(person.page.js(SHOWN))
+
+    while True:
+        person.follow(f"({QUIET}) || document.querySelector('{CLEAR}:not(:disabled)') !== null", look=look)
+        if person.page.js(QUIET):
+            break
+        clear(person)
+    history = events(person, "warning") + events(person, "round.voided") + events(person, "void.completed")
+    for seq, warnings, void in seen:
+        assert (sorted(warnings), void) == standing(history, seq), f"at event {seq}"
+    return {event["data"]["warning"]: event["data"]["who"] for event in history if event["kind"] == "warning.cleared"}
+
+
+def clear(person: Person) -> None:
+    """A warning goes away only for somebody who says who he is and whose part it is."""
+    page = person.page
+    step = page.text("#step-text")
+    key = step.rpartition("warning ")[2].rstrip(".")
+    article = f"article.alarm.gone[data-warning='{key}']"
+    name = FLOOR if "floorperson" in step else DEALER
+    person.sign_everybody_out()
+    page.click(CLEAR)
+    choices = page.see("dialog.pin .choices", name)
+    assert name != FLOOR or DEALER not in choices, choices
+    page.press("Escape")
+    page.wait("!document.querySelector('dialog').open")
+    page.see(article)
+    person.sign_in(name)
+    person.take_step()
+    page.unseen(article)
+    person.sign_in(DEALER if name == FLOOR else FLOOR)
+
+
+def standing(history: list[dict[str, Any]], seq: int) -> tuple[list[str], bool]:
+    """The warnings that stood after an event, and whether a round was void."""
+    warnings: set[str] = set()
+    void = False
+    for event in sorted(history, key=lambda event: int(event["seq"])):
+        if event["seq"] > seq:
+            break
+        if event["kind"] == "warning.raised":
+            warnings.add(event["data"]["warning"])
+        elif event["kind"] == "warning.cleared":
+            warnings.remove(event["data"]["warning"])
+        elif event["kind"] in ("round.voided", "void.completed"):
+            void = event["kind"] == "round.voided"
+    return sorted(warnings), void
+
+
+def events(person: Person, kind: str) -> list[dict[str, Any]]:
+    """What the journal has of this kind."""
+    found: list[dict[str, Any]] = person.shoed.get(f"events?kind={kind}&limit=1000")["events"]
+    return found
+
+
+def plays_on(person: Person) -> None:
+    """The robot has nothing to wait for: another round is played to its end."""
+    before = len(events(person, "round.completed"))
+    person.robot()
+    end = time.monotonic() + 60
+    while len(events(person, "round.completed")) == before:
+        assert time.monotonic() < end, f"no round is played to its end:\n{person.page.words()}"
+    person.page.unseen("article.alarm")
+
+
+def play_by_clicks(person: Person) -> list[str]:
+    """A whole round by the buttons of the screen, however the table deals now."""
+    person.follow("document.body.dataset.state === 'betting'")
+    before = len(events(person, "round.completed"))
+    steps = person.follow(f"{ROUNDS} > {person.page.js(ROUNDS)}")
+    assert len(events(person, "round.completed")) == before + 1
+    return steps
 
 
 def test_a_face_up_card_is_told_with_its_clause(playing: Person) -> None:
@@ -79,45 +207,108 @@ def test_a_face_up_card_is_told_with_its_clause(playing: Person) -> None:
     playing.press_fault("shoe", "face_up")
     page.see("#events li", "§ 13.A", within=60)
     page.unseen("article.alarm")
+    plays_on(playing)
 
 
-def test_a_cable_that_is_pulled(playing: Person) -> None:
-    """The device is shown as lost; when the cable is back and a person has cleared it, play goes on."""
+def test_noise_on_the_wire_is_shown_and_stops_nobody(playing: Person) -> None:
+    """It is no alarm either: what it hits is sent again. The devices page shows it, and shows when it is over."""
+    page = playing.page
+    playing.press_fault("shoe", "noise")
+    plays_on(playing)
+    assert not events(playing, "round.voided")
+    page.click("nav a", "Devices")
+    page.wait("document.querySelector('[data-device=shoe] .plot .band-degraded') !== null", within=60)
+    page.click("[data-device=shoe] summary")
+    page.wait(f"{counter('Crc errors')} > 0")
+    page.click("nav a", "Table")
+    playing.press_fault("shoe", "noise")
+    page.click("nav a", "Devices")
+    last = (
+        "[...document.querySelectorAll('[data-device=shoe] .plot [class^=band]')].at(-1).classList.contains('band-ok')"
+    )
+    page.wait(last, within=60)
+    page.click("nav a", "Table")
+    plays_on(playing)
+    assert not events(playing, "round.voided")
+
+
+def counter(name: str) -> str:
+    """The value of a link's counter on the devices page."""
+    terms = "[...document.querySelectorAll('[data-device=shoe] .counters dt')]"
+    return f"Number({terms}.find(term => term.innerText === '{name}')?.nextElementSibling.innerText)"
+
+
+def test_a_lost_device_is_shown_as_lost(playing: Person) -> None:
+    """In the picture and on the devices page, until the cable is in again."""
     page = playing.page
     playing.press_fault("shuffler", "unplug")
     page.wait("document.querySelector('.device.is-lost') !== null")
-    page.see("article.alarm", "shuffler", within=60)
     page.click("nav a", "Devices")
     page.see("[data-device=shuffler]", "not connected")
     page.click("nav a", "Table")
     playing.press_fault("shuffler", "unplug")
     page.wait("document.querySelector('.device.is-lost') === null")
-    playing.pause()
-    playing.follow(QUIET)
 
 
-def test_a_dead_device_is_taken_out_of_service(playing: Person) -> None:
-    """The floorperson sees it covered, removed or marked; the step asks for it with its clause."""
+def take_out_of_service(person: Person, device: str, fault: str = "dead") -> None:
+    """A device stays away: people do what the screen says, and the floorperson records that it is covered."""
+    page = person.page
+    person.press_fault(device, fault)
+    told = page.see(f"article.alarm[data-warning='{device}.lost']", "does not answer", within=60)
+    assert "or take it out of service" in told
+    person.pause()
+    steps = person.follow("document.querySelector('.device.is-out_of_service') !== null")
+    assert any("a floorperson takes it out of service" in step for step in steps), steps
+    (out,) = events(person, "device.out_of_service")
+    assert (out["data"]["who"], out["clause"]) == (FLOOR, ["13.H"])
+    page.unseen("article.alarm")
+    aside = page.see(f"article.set-aside[data-warning='{device}.lost']", "out of service: covered")
+    assert "back in service" in aside, "it is not forgotten"
+
+
+def test_a_dead_shoe_gives_way_to_a_manual_one(playing: Person) -> None:
+    """The floorperson covers it and chooses the manual shoe, and rounds are dealt from that."""
     page = playing.page
-    playing.press_fault("shuffler", "dead")
-    page.see("article.alarm", "shuffler", within=60)
-    playing.pause()
-    playing.follow("document.querySelector('.device.is-out_of_service') !== null")
-    page.see("#events", "out of service")
+    take_out_of_service(playing, "shoe")
+    page.see("#step-text", "A floorperson chooses another way of dealing")
+    page.see("#step-clause", "§ 13.H")
+    steps = play_by_clicks(playing)
+    (changed,) = events(playing, "method.changed")
+    assert (changed["data"]["who"], changed["data"]["method"]) == (FLOOR, "manual_shoe")
+    assert any("Deal to seat 1" in step for step in steps), steps
+    plays_on(playing)
 
 
-def test_a_stall_is_seen_when_its_time_is_over(screen: Callable[..., Person]) -> None:
-    """The shoe says nothing; after the time that a stack may take, the round is void."""
-    person = start(screen)
-    person.press_fault("shoe", "stall")
-    person.page.see("article.alarm", within=60)
-    person.page.see("article.alarm, #step-clause", "§ 13.G")
+def test_a_dead_shuffler_gives_way_to_hands(playing: Person) -> None:
+    """The floorperson covers it and takes one deck away; the other is shuffled by hand, cut, and played."""
+    page = playing.page
+    take_out_of_service(playing, "shuffler")
+    page.see("#step-text", "takes one of the decks off the table")
+    page.see("#step-clause", "§ 3.B")
+    play_by_clicks(playing)
+    assert len(events(playing, "deck.removed")) == 1
+    assert len(events(playing, "deck.shuffled_by_hand")) == len(events(playing, "cut.made")) >= 1
+    plays_on(playing)
 
 
-def test_every_fault_has_its_switch(screen: Callable[..., Person]) -> None:
+def test_a_covered_shuffler_comes_back(playing: Person) -> None:
+    """It has its power again: the floorperson puts it in service, its warning is cleared, a second deck comes."""
+    page = playing.page
+    take_out_of_service(playing, "shuffler", "power_loss")
+    play_by_clicks(playing)
+    playing.press_fault("shuffler", "power_loss")
+    page.wait("document.querySelector('.device.is-out_of_service:not(.link-down)') !== null")
+    playing.act("put_in_service", device="shuffler")
+    page.see("article.alarm.gone[data-warning='shuffler.lost']")
+    assert see_to_it(playing)["shuffler.lost"] == DEALER
+    assert page.js("document.querySelectorAll('#decks .deck').length") == 2
+    plays_on(playing)
+
+
+def test_every_fault_has_its_switch_and_its_test(screen: Callable[..., Person]) -> None:
     person = screen("--paused")
     person.open_simulation()
     faults = {fault["name"] for fault in person.shoed.get("simulation")["faults"]}
-    assert len(faults) == 15
+    assert faults == {alarm.fault for alarm in ALARMS} | IN_TESTS_OF_THEIR_OWN
     shown = person.page.js("[...document.querySelectorAll('[data-fault]')].map(button => button.dataset.fault)")
     assert set(shown) == faults
