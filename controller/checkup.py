@@ -5,6 +5,7 @@ it. It only looks: nothing is changed, no port is opened, no device is disturbed
 from __future__ import annotations
 
 import contextlib
+import functools
 import grp
 import os
 import pwd
@@ -42,6 +43,8 @@ IN_MEMORY = {"tmpfs", "ramfs"}
 RULES = "70-shoed.rules"
 RULES_FOLDERS = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
 SERVICE = "shoed"
+TELLS = f"journalctl -u {SERVICE} -n 50"
+INSTALL = f"sudo apt install --reinstall ./dragonshoe_{VERSION}_amd64.deb"
 BAD_FRAMES = 1e-3  # more than one in a thousand: the cable, or what lies beside it
 
 NOT_OK_S = 120  # of the last ten minutes
@@ -70,6 +73,7 @@ class Patient:
     simulated: bool = False
     config: Config | None = None
     journal: Path | None = None
+    stopped: bool = False  # the daemon runs, and its table does not
     asked: dict[str, Any] = field(default_factory=dict)
 
     def at(self, path: str | Path) -> Path:
@@ -83,6 +87,13 @@ class Patient:
         if path not in self.asked:
             self.asked[path] = self.daemon.get(path)
         return self.asked[path]
+
+    @functools.cached_property
+    def unit(self) -> dict[str, str] | None:
+        """What systemd says of the service; None where it does not run."""
+        told = run("systemctl", "show", f"{SERVICE}.service", "-p",
+                   "LoadState,ActiveState,SubState,Result,NRestarts,UnitFileState,NeedDaemonReload")  # fmt: skip
+        return None if told is None else _properties(told)
 
 
 def run(*words: str) -> str | None:
@@ -114,9 +125,11 @@ def daemon(patient: Patient) -> Told:
     try:
         patient.ask("/healthz")
     except Answered as error:
-        yield WRONG, f"the daemon has stopped the table: {error}", f"journalctl -u {SERVICE} -n 50"
+        patient.stopped = True
+        yield WRONG, f"the daemon has stopped the table: {error}", TELLS
     except ClientError as error:
-        yield WRONG, str(error), f"sudo systemctl start {SERVICE}"
+        tried = (patient.unit or {}).get("ActiveState") == "activating"  # again and again: there must be a reason
+        yield WRONG, str(error), TELLS if tried else f"{_unmask(patient)}sudo systemctl start {SERVICE}"
         return
     assert patient.daemon is not None
     yield OK, f"the daemon answers at {patient.daemon.path}", ""
@@ -131,8 +144,19 @@ def daemon(patient: Patient) -> Told:
         yield OK, f"it takes you for {people[0]['name']}: {roles}" if people else "it gives you no role", ""
 
 
+def _unmask(patient: Patient) -> str:
+    """What comes before a start where the unit is masked."""
+    unit = patient.unit or {}
+    if unit.get("LoadState") != "masked":
+        return ""
+    return f"sudo systemctl unmask {'--runtime ' * ('runtime' in unit.get('UnitFileState', ''))}{SERVICE} && "
+
+
 def devices(patient: Patient) -> Told:
     """What the daemon says of its devices and of their links."""
+    if patient.stopped:
+        yield NOTE, "the table has stopped, so nobody asks the devices", ""
+        return
     try:
         found = patient.ask("devices")["devices"]
     except Answered as error:
@@ -229,13 +253,10 @@ def groups(patient: Patient) -> Told:
     if os.geteuid() == 0:
         yield OK, "root is technician and auditor", ""
         return
-    mine = {grp.getgrgid(gid).gr_name for gid in {os.getegid(), *os.getgroups()} if _exists(grp.getgrgid, gid)}
-    later = {name for name in names if _exists(grp.getgrnam, name) and me in grp.getgrnam(name).gr_mem}
+    # As the daemon looks: a new membership counts at once, without a new login.
+    mine = {grp.getgrgid(gid).gr_name for gid in os.getgrouplist(me, os.getegid()) if _exists(grp.getgrgid, gid)}
     if mine & set(names):
         yield OK, f"{me} is in {', '.join(sorted(mine & set(names)))}", ""
-    elif later:
-        first = sorted(later)[0]
-        yield WRONG, f"{me} is in {first}, but not yet in this session: log in again", f"newgrp {first}"
     else:
         yield WRONG, f"{me} has no role at the table", f"sudo usermod -aG shoed-technician {me}"
 
@@ -253,12 +274,12 @@ def permissions(patient: Patient) -> Told:
     looked = 0
     screen = patient.config.screen if patient.config else None
     people = patient.at(screen.people if screen else "/etc/shoed/people.toml")
-    for path, forbidden, whose in (
-        (patient.at(patient.config_file), 0o022, "root"),
-        (people, 0o027, "root"),
-        (patient.at("/var/lib/shoed"), 0o027, SERVICE),
-        (patient.journal, 0o027, SERVICE),
-        (patient.at(INSTALLED.parent), 0o022, SERVICE),
+    for path, forbidden, whose, wanted in (
+        (patient.at(patient.config_file), 0o022, "root", "r"),
+        (people, 0o027, "root", "r"),
+        (patient.at("/var/lib/shoed"), 0o027, SERVICE, "rwx"),
+        (patient.journal, 0o027, SERVICE, "rw"),
+        (patient.at(INSTALLED.parent), 0o022, SERVICE, "rwx"),
     ):
         try:
             found = path.stat() if path else None
@@ -274,8 +295,27 @@ def permissions(patient: Patient) -> Told:
         if _exists(pwd.getpwnam, whose) and found.st_uid != pwd.getpwnam(whose).pw_uid:
             owner = pwd.getpwuid(found.st_uid).pw_name if _exists(pwd.getpwuid, found.st_uid) else str(found.st_uid)
             yield WRONG, f"{path} belongs to {owner}, not to {whose}", f"sudo chown {whose} {path}"
+        elif not _lets(found, wanted):
+            words = {"r": "read", "rw": "read and write", "rwx": "use"}[wanted]
+            mend = f"sudo chmod u+{wanted} {path}"
+            if whose != SERVICE:
+                mend = f"sudo chgrp {SERVICE} {path} && sudo chmod g+{wanted} {path}"
+            yield WRONG, f"{path} has mode {stat.S_IMODE(found.st_mode):04o}: the service cannot {words} it", mend
     if looked:
         yield OK, f"{looked} files and folders of the service were looked at", ""
+
+
+def _lets(found: os.stat_result, wanted: str) -> bool:
+    """Whether the service may do this with a file, by its owner, its group, or as anybody."""
+    if not _exists(pwd.getpwnam, SERVICE):
+        return True  # another topic tells
+    user = pwd.getpwnam(SERVICE)
+    bits = sum({"r": 4, "w": 2, "x": 1}[letter] for letter in wanted)
+    if found.st_uid == user.pw_uid:
+        return found.st_mode >> 6 & bits == bits
+    if found.st_gid in os.getgrouplist(SERVICE, user.pw_gid):
+        return found.st_mode >> 3 & bits == bits
+    return found.st_mode & bits == bits
 
 
 # --- udev and ports -------------------------------------------------------------------------------------------------
@@ -289,6 +329,8 @@ def udev(patient: Patient) -> Told:
     else:
         text = f"{RULES} is not there: devices get no stable name, and ModemManager may talk to them"
         mend = f"sudo install -m 644 udev/{RULES} /etc/udev/rules.d/ && sudo udevadm control --reload"
+        if patient.at("/usr/lib/dragonshoe").exists():
+            mend = INSTALL
         yield WRONG, text, f"{mend} && sudo udevadm trigger"
     for name, address in _ports(patient):
         timer = _latency(patient, address)
@@ -359,14 +401,16 @@ def _port(patient: Patient, name: str, address: str, node: Path | None) -> Told:
 
 def unit(patient: Patient) -> Told:
     """What systemd says of the service."""
-    told = run("systemctl", "show", f"{SERVICE}.service", "-p",
-               "LoadState,ActiveState,SubState,Result,NRestarts,UnitFileState,NeedDaemonReload")  # fmt: skip
-    if told is None:
+    state = patient.unit
+    if state is None:
         yield NOTE, "systemd does not run here, or cannot be asked", ""
         return
-    state = _properties(told)
+    if state.get("LoadState") == "masked":
+        mend = f"{_unmask(patient)}sudo systemctl enable --now {SERVICE}"
+        yield WRONG, f"{SERVICE}.service is masked: nobody can start it", mend
+        return
     if state.get("LoadState") != "loaded":
-        yield WRONG, f"{SERVICE}.service is not installed ({state.get('LoadState')})", "sudo apt install dragonshoe"
+        yield WRONG, f"{SERVICE}.service is not installed ({state.get('LoadState')})", INSTALL
         return
     if state.get("NeedDaemonReload") == "yes":
         yield (
@@ -378,7 +422,8 @@ def unit(patient: Patient) -> Told:
         yield WRONG, f"{SERVICE}.service does not start with the machine", f"sudo systemctl enable {SERVICE}"
     if state.get("ActiveState") != "active":
         text = f"{SERVICE}.service is {state.get('ActiveState')} ({state.get('SubState')}, {state.get('Result')})"
-        yield WRONG, text, f"sudo systemctl restart {SERVICE}; journalctl -u {SERVICE} -n 50"
+        tried = state.get("ActiveState") == "activating"
+        yield WRONG, text, TELLS if tried else f"sudo systemctl restart {SERVICE}; {TELLS}"
         return
     page = _properties(run("systemctl", "show", f"{SERVICE}.socket", "-p", "LoadState,ActiveState") or "")
     if page.get("LoadState") == "loaded" and page.get("ActiveState") != "active":
@@ -397,13 +442,15 @@ def unit(patient: Patient) -> Told:
 
 def clock(patient: Patient) -> Told:
     """Whether the time in the journal can be relied on."""
-    told = run("timedatectl", "show", "-p", "NTPSynchronized", "-p", "NTP", "-p", "LocalRTC")
+    told = run("timedatectl", "show", "-p", "NTPSynchronized", "-p", "NTP", "-p", "CanNTP", "-p", "LocalRTC")
     if told is None:
         yield NOTE, "systemd does not run here: nobody knows whether the clock is synchronised", ""
     else:
         state = _properties(told)
         if state.get("NTPSynchronized") == "yes":
             yield OK, "the clock is synchronised", ""
+        elif state.get("CanNTP") == "no":
+            yield WRONG, "nothing here can keep the clock right", "sudo apt install systemd-timesyncd"
         elif state.get("NTP") != "yes":
             yield WRONG, "nothing keeps the clock right", "sudo timedatectl set-ntp true"
         else:

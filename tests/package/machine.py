@@ -40,13 +40,13 @@ def until(what: str, true: Callable[[], bool], within_s: float = BOOT_S) -> None
 class Machine:
     """A running container."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *options: str) -> None:
         self.root = root
         self.log = root.parent / "machine.log"
         with self.log.open("wb") as log:
             self._outer = subprocess.Popen(
                 ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "--console=pipe",
-                 f"--machine=shoed-{time.monotonic_ns()}", "--boot", f"--directory={root}"],
+                 f"--machine=shoed-{time.monotonic_ns()}", "--boot", f"--directory={root}", *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         self._inner = 0

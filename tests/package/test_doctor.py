@@ -1,0 +1,225 @@
+"""`shoectl doctor` on an installed machine with a real systemd: it says what a new machine lacks and is content once it
+is set up; whatever is broken then, it names it and the command that mends it, and is content after that command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.package.machine import Machine, make_root, until
+from tests.package.test_package import ARCHIVE, HERE, package
+
+__all__ = ["package"]  # a fixture
+
+# Without devices, which a container has not.
+TABLE = """name = "Table 1"
+[table]
+method = "manual_shoe"
+backs = ["red"]
+[screen]
+"""
+KEEPER = """[Unit]
+Description=Stands in for systemd-timesyncd, which a container does not run
+[Service]
+ExecStart=/bin/sh -c 'touch /run/heard; exec sleep infinity'
+ExecStopPost=/bin/rm -f /run/heard
+[Install]
+WantedBy=multi-user.target
+"""
+# A command that only tells more; and what needs a kernel of its own.
+NOT_HERE = re.compile(r"(; )?journalctl .*|( && )?udevadm trigger")
+Findings = list[dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine on which the package was just installed. Its /var/lib lies on a disk, as a journal should."""
+    folder = tmp_path_factory.mktemp("doctor")
+    root, disk = folder / "root", folder / "disk"
+    make_root(ARCHIVE, root)
+    try:
+        subprocess.run(["cp", "-a", str(root / "var/lib"), str(disk)], check=True)
+        shutil.copy(package, root)
+        clock = root / "usr/local/lib/clock.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-o", str(clock), str(HERE / "clock.c")], check=True)
+        drop_in = root / "etc/systemd/system/systemd-timedated.service.d/clock.conf"
+        drop_in.parent.mkdir(parents=True)
+        drop_in.write_text("[Service]\nEnvironment=LD_PRELOAD=/usr/local/lib/clock.so\n")
+        with contextlib.closing(Machine(root, f"--bind={disk}:/var/lib")) as machine:
+            machine.wait_for_boot()
+            machine.run(f"dpkg -i /{package.name}")
+            yield machine
+    finally:
+        subprocess.run(["umount", "--lazy", str(root)], check=True)
+
+
+def examine(machine: Machine, user: str = "") -> Findings:
+    """All findings, for root or another user; the exit code must fit them."""
+    as_user = f"setpriv --reuid {user} --regid {user} --init-groups " if user else ""
+    said = machine.run(f"{as_user}shoectl doctor --json; echo $?", check=False)
+    text, _, code = said.rpartition("\n")
+    findings: Findings = json.loads(text)
+    assert code == str(int(any(finding["verdict"] == "wrong" for finding in findings))), said
+    return findings
+
+
+def wrong(machine: Machine, user: str = "") -> Findings:
+    """What is wrong; nothing is without a command."""
+    found = [finding for finding in examine(machine, user) if finding["verdict"] == "wrong"]
+    assert all(finding["mend"] for finding in found), found
+    return found
+
+
+def content(machine: Machine) -> bool:
+    return not wrong(machine)
+
+
+def named(findings: Findings, topic: str, words: str) -> str:
+    """The command that mends the one thing with these words."""
+    (mend,) = [one["mend"] for one in findings if one["topic"] == topic and words in one["text"]]
+    return mend
+
+
+def do(machine: Machine, mend: str) -> None:
+    """A technician does what the doctor says; root needs no sudo."""
+    command = NOT_HERE.sub("", mend.replace("sudo ", ""))
+    if command:
+        machine.run(f"cd / && timeout 60 sh -c '{command}'")
+
+
+def test_a_new_machine_lacks_people_devices_and_the_time(machine: Machine) -> None:
+    found = wrong(machine)
+    assert "/dev/shoed/shuffler is not there" in str(found)
+    lacks = [(one["topic"], one["mend"]) for one in found]
+    assert lacks == [
+        ("config", "sudo shoectl person add NAME --role dealer"),
+        ("config", "sudo shoectl person add NAME --role floor"),
+        ("ports", "shoectl ports"),
+        ("ports", "shoectl ports"),
+        ("devices", "shoectl ports"),
+        ("devices", "shoectl ports"),
+        ("clock", "sudo apt install systemd-timesyncd"),
+    ]
+
+
+def test_set_up_as_it_says_it_is_content(machine: Machine) -> None:
+    for name, role in (("Dana", "dealer"), ("Flo", "floor")):
+        mend = named(wrong(machine), "config", f"as {role}").replace("NAME", name)
+        machine.run(f"echo {4711 + len(role)} | {mend.removeprefix('sudo ')}")
+    write(machine, "/etc/shoed/table.toml", TABLE)
+    machine.run("systemctl restart shoed.service")
+    write(machine, "/etc/systemd/system/keeper.service", KEEPER)  # instead of what apt would bring over the network
+    write(machine, "/etc/systemd/ntp-units.d/keeper.list", "keeper.service\n")
+    machine.run("systemctl daemon-reload && systemctl restart systemd-timedated")
+    (clock,) = wrong(machine)
+    assert (clock["topic"], clock["text"]) == ("clock", "nothing keeps the clock right")
+    do(machine, clock["mend"])
+    until("content", lambda: content(machine))
+    assert machine.run("shoectl doctor").endswith("nothing is wrong")
+
+
+def write(machine: Machine, path: str, text: str) -> None:
+    """Put a text into a file that is there, or that is new; owner and mode of one that is there stay."""
+    target = machine.root / path[1:]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+# What somebody does to the machine, and what the doctor must say: topic, words of it, words of the command.
+BROKEN: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
+    "stopped": (
+        "systemctl stop shoed",
+        [("daemon", "no daemon here", "systemctl start shoed"), ("unit", "inactive", "systemctl restart shoed")],
+    ),
+    "masked": (
+        "systemctl mask --now shoed",
+        [
+            ("daemon", "no daemon here", "systemctl unmask shoed && "),
+            ("unit", "is masked", "systemctl unmask shoed && "),
+        ],
+    ),
+    "masked until the next boot": (
+        "systemctl mask --runtime --now shoed",
+        [
+            ("daemon", "no daemon here", "unmask --runtime shoed && "),
+            ("unit", "is masked", "unmask --runtime shoed && "),
+        ],
+    ),
+    "switched off": ("systemctl disable shoed", [("unit", "does not start with", "systemctl enable shoed")]),
+    "page without a door": (
+        "systemctl stop shoed.socket",
+        [("daemon", "no daemon here", "systemctl start shoed"), ("unit", "inactive", "systemctl restart shoed")],
+    ),
+    "unit edited": ("echo >> /lib/systemd/system/shoed.service", [("unit", "was changed", "systemctl daemon-reload")]),
+    "journal for all": ("chmod 0777 /var/lib/shoed", [("permissions", "0777", "chmod 0750 /var/lib/shoed")]),
+    "journal's folder of root": (
+        "chown root /var/lib/shoed",
+        [("permissions", "/var/lib/shoed belongs to root", "chown shoed /var/lib/shoed")],
+    ),
+    "journal's folder shut": (
+        "chmod 0500 /var/lib/shoed",
+        [("permissions", "cannot use it", "chmod u+rwx /var/lib/shoed")],
+    ),
+    "journal of root": (
+        "systemctl stop shoed; chown root /var/lib/shoed/journal.db; systemctl start --no-block shoed",
+        [
+            ("daemon", "has stopped the table", "journalctl"),
+            ("permissions", "journal.db belongs to root", "chown shoed /var/lib/shoed/journal.db"),
+            ("unit", "activating", "journalctl"),  # a restart would wait for ever
+        ],
+    ),
+    "configuration hidden": (
+        "chown root:root /etc/shoed/table.toml; chmod 0600 /etc/shoed/table.toml; systemctl restart --no-block shoed;"
+        " systemctl is-active --wait shoed",
+        [
+            ("daemon", "", "journalctl"),
+            ("permissions", "the service cannot read it", "chgrp shoed /etc/shoed/table.toml"),
+            ("unit", "", "journalctl"),
+        ],
+    ),
+    "rules gone": ("rm /lib/udev/rules.d/70-shoed.rules", [("udev", "is not there", "apt install --reinstall")]),
+    "clock": ("timedatectl set-ntp false", [("clock", "nothing keeps the clock right", "timedatectl set-ntp true")]),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_broken_is_named_and_mended(machine: Machine, what: str) -> None:
+    command, expected = BROKEN[what]
+    machine.run(command, check=False)
+    wanted: Any = [topic for topic, _, _ in expected]
+    until(f"{wanted} are named", lambda: [one["topic"] for one in wrong(machine)] == wanted, within_s=30)
+    found = wrong(machine)
+    for topic, words, mend in expected:
+        assert mend in named(found, topic, words)
+    for one in found:
+        do(machine, one["mend"])
+    until("content", lambda: content(machine), within_s=60)
+
+
+def test_a_mistake_in_the_configuration_is_named_with_its_line(machine: Machine) -> None:
+    write(machine, "/etc/shoed/table.toml", TABLE.replace("backs", "seats = 9\nbacks"))
+    machine.run("systemctl restart shoed.service", check=False)
+    until("the unit fails", lambda: machine.unit("shoed.service", "SubState") == "auto-restart")
+    mend = named(wrong(machine), "config", "9 player positions")
+    assert mend == "sudoedit /etc/shoed/table.toml"
+    write(machine, "/etc/shoed/table.toml", TABLE)  # nobody can use an editor here
+    until("content, by itself", lambda: content(machine))
+
+
+def test_somebody_without_a_role_gets_one(machine: Machine) -> None:
+    machine.run("useradd --no-create-home tess")
+    (lacks,) = wrong(machine, "tess")
+    assert (lacks["topic"], lacks["text"]) == ("groups", "tess has no role at the table")
+    do(machine, lacks["mend"])
+    assert wrong(machine, "tess") == []
+    told = [one["text"] for one in examine(machine, "tess")]
+    assert "it takes you for tess: technician" in told, "the daemon thinks so too, without a new login"
