@@ -85,12 +85,15 @@ manual: $(READY)
 deb: $(READY) manual
 	$(BIN)/python debian/build.py
 
-# Install, upgrade, remove and purge it on a machine in a container (root; mmdebstrap and systemd-container).
-test-deb: deb
+# Both take the package as it lies in build/ with PACKAGE=built.
+BUILD_IT := $(if $(filter built,$(PACKAGE)),$(READY),deb)
+
+# Install, upgrade, remove and purge it on a machine in a container (root; cc, mmdebstrap and systemd-container).
+test-deb: $(BUILD_IT)
 	DRAGONSHOE_DEB=$$(ls -t build/dragonshoe_*.deb | head -1) $(BIN)/pytest tests/package
 
 # The package on a real Debian in an emulated machine: kernel, systemd, udev, USB and power (root; takes minutes).
-test-appliance: deb
+test-appliance: $(BUILD_IT)
 	$(BIN)/python -m tests.appliance
 
 docs: $(READY)
