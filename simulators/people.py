@@ -164,18 +164,22 @@ class People:
             self.pause()
             return True
         if device.hindered and device.online:
-            for deck, found in self.house.state.decks.items():
-                if not set(found.cards) & set(ledger.DEVICE_OF):
-                    self._fetch_from_devices(deck)  # somebody has put it in, and the table does not know
-                if found.state is DeckState.INFEED and not self.house.cards.count(Spot(Place.INFEED)):
-                    self._fetch_whole(deck)  # the table was told, and it was not done, or the device was quicker
-                    wired.device.load(self._own(deck), self.house.now)
+            self.put_in_again()
             return taken(self.tell(act.TryAgain, device=name))
         if device.state is _FAILED and device.online:
             wired.device.inject(FaultName.REBOOT, self.house.now)  # switched off and on again
             self.pause()
             return True
         return False
+
+    def put_in_again(self) -> None:
+        """Put right what was told of a deck and not done, or done and not told."""
+        for deck, found in self.house.state.decks.items():
+            if not set(found.cards) & set(ledger.DEVICE_OF):
+                self._fetch_from_devices(deck)  # somebody has put it in, and the table does not know
+            if found.state is DeckState.INFEED and not self.house.cards.count(Spot(Place.INFEED)):
+                self._fetch_whole(deck)  # the table was told, and it was not done, or the device was quicker
+                self.house.wired["shuffler"].device.load(self._own(deck), self.house.now)
 
     def _take(self, name: str) -> bool:
         """Take what lies at the exit, and lay it where it belongs."""

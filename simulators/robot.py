@@ -119,6 +119,12 @@ class Robot(People):
         self._seen_at.pop(name, None)
         return super()._take(name)
 
+    def _collect(self, deck: str, target: Spot) -> None:
+        """Also what lies at a seat: a stack may be taken in the moment in which its round becomes void."""
+        super()._collect(deck, target)
+        for spot in self.house.cards.spots(Place.HAND):
+            self.house.cards.pick(deck, spot, target)
+
     def trouble(self) -> str:
         """What a person should see to; empty if nothing is wrong."""
         state = self.house.state
@@ -180,8 +186,10 @@ class Follow:
                 cards.move_all(robot._own(action.deck), SOURCE[house.state.method])
         elif isinstance(action, act.FreeJam):
             house.wired[action.device].device.mend(FaultName.JAM, house.now)
+        elif isinstance(action, act.TryAgain):
+            robot.put_in_again()
         elif isinstance(action, act.GatherCards):
-            self._gather(action.deck, action.place, action.cards)
+            self._gather(action.deck, action.place)
         elif isinstance(action, act.CollectAll):
             for spot in cards.spots(Place.HAND):
                 cards.move_all(spot, RACK)
@@ -197,11 +205,8 @@ class Follow:
                 cards.move_top(max(0, min(wanted, cards.count(robot._source()))), robot._source(), hand(target))
         house.look()
 
-    def _gather(self, deck: str, place: str, number: int) -> None:
-        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or was laid anywhere.
-
-        A stack that a dying shoe could not report lies with a hand: whoever counts it with the shoe's cards fetches it.
-        """
+    def _gather(self, deck: str, place: str) -> None:
+        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or was laid anywhere."""
         cards, own = self._house.cards, self._robot._own(deck)
         lost = place == ledger.MISSING
         anywhere = [Spot(Place.FLOOR), ON_THE_TABLE, RACK, *cards.spots(Place.HAND)]
@@ -212,13 +217,6 @@ class Follow:
             for card in cards.pile(spot):
                 if card.deck == deck and spot != own and not (lost and card.index >= DECK_SIZE):
                     cards.move_card(card, spot, own)
-                    number -= 1
-        believed = self._house.state.decks[deck].cards if deck in self._house.state.decks else {}
-        known = [hand(target) for target in believed if target.startswith("seat") or target == ledger.DEALER]
-        for spot in [spot for spot in cards.spots(Place.HAND) if spot not in known]:
-            for card in [card for card in cards.pile(spot) if card.deck == deck][: max(0, number)]:
-                cards.move_card(card, spot, own)
-                number -= 1
 
 
 class Simulation:
