@@ -172,6 +172,7 @@ class Person:
         """Put it away again: on a small screen it covers things."""
         if not self.page.js("document.querySelector('#simulation').hidden"):
             self.page.click("#simulation-toggle")
+            self.page.wait("document.querySelector('#simulation').hidden")
 
     def press_fault(self, device: str, fault: str) -> None:
         """Switch a fault of a device on or off in the panel."""
@@ -215,7 +216,7 @@ class Person:
             if self.page.js(until):
                 return taken
             taken.append(self.take_step())
-        raise AssertionError(f"no end after: {taken}")
+        raise AssertionError(f"no end after: {taken}\nthe page says:\n{self.page.words()}")
 
     def take_step(self) -> str:
         """Press the button that answers the step, fill in what it asks, and wait until the table has moved on."""

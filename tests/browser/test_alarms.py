@@ -107,9 +107,12 @@ def provoke(playing: Person, alarm: Alarm) -> None:
 
     A restart takes hold at once, and that of an empty shoe is nobody's concern.
     """
-    tries, within = (8, 12.0) if alarm.fault is F.REBOOT else (1, 90.0)
+    shown = f'document.querySelector("{alarm.article}") !== null'
+    tries, within = (8, 15.0) if alarm.fault is F.REBOOT else (1, 90.0)
     for left in reversed(range(tries)):
-        playing.page.wait("document.body.dataset.state === 'betting'", within=60)
+        playing.page.wait(f"{shown} || document.body.dataset.state === 'betting'", within=60)
+        if playing.page.js(shown):
+            return  # it came late
         playing.press_fault(alarm.device, alarm.fault)
         try:
             playing.page.see(alarm.article, within=within)
