@@ -198,6 +198,21 @@ def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> Non
     assert found.voids == {}
 
 
+@pytest.mark.parametrize("place", ["manual_shoe", "hand"])
+def test_nobody_takes_cards_from_a_place_that_the_table_does_not_have(
+    place: str, houses: list[House], tmp_path: Path
+) -> None:
+    """A wrong button at a table with an automated shoe emptied that, or ended the campaign with an error."""
+    shift = draw(1, 1, 0.0, setup=Setup())
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    assert not taken(people.press(act.GatherCards(deck="red-1", place=place, cards=3, **DEALER)))
+    assert house.cards.count(Spot(Place.SHOE)) == 53
+
+
 def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None:
     """It was a StopIteration, which ends a coroutine of the robot's with an error about itself."""
     _, people = opened(houses, tmp_path, sets=1)

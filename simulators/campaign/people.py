@@ -126,6 +126,8 @@ class ClumsyPeople(People):
     def _spots_of(self, place: str) -> list[Spot]:
         if place in ("missing", "shuffler") or place not in PLACES:
             return []
+        if place in ("manual_shoe", "hand") and self.house.state.method is Method.AUTOMATED_SHOE:
+            return []
         if place == "shoe":
             return [] if "shoe" not in self.house.wired else self._spots(place)
         return self._spots(place)
