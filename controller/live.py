@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from controller.core import state as core
 from controller.core.apply import apply
@@ -23,7 +23,7 @@ from firmware_bridge.messages import AnyCommand, Done, Event, Refused
 from firmware_bridge.session import Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
-CODE_VERSION = "core-5"
+CODE_VERSION: Final = "core-5"
 SNAPSHOT_EVERY = 2000  # events: what a start has to fold at most, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
@@ -57,8 +57,8 @@ class LiveTable:
         table = self.table
         events = table.handle(report, now)
         if events:
-            stored = self._journal.record([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
-            assert stored.seq == events[-1].seq, "the journal and the table count alike"
+            last = self._journal.record([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
+            assert last == events[-1].seq, "the journal and the table count alike"
         for event in events:
             kind = event.kind
             if kind == "command.given":

@@ -4,7 +4,7 @@
 docs/journal.md explains it to auditors.
 """
 
-from controller.journal.chain import START, Checkpoint, Event, NewEvent, canonical, check, digest, line
+from controller.journal.chain import NewEvent, canonical, check, digest, line
 from controller.journal.errors import (
     BadEvent,
     JournalAbsent,
@@ -20,6 +20,7 @@ from controller.journal.errors import (
 )
 from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
+from controller.journal.records import START, Checkpoint, Event
 from controller.journal.snapshots import Snapshot
 from controller.journal.store import Journal, timestamp, was_made
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from controller.journal.chain import LONGEST_DATA, START, Checkpoint, Event, canonical_json, check, from_line, line
+from controller.journal.chain import LONGEST_DATA, canonical_json, check, from_line, line
 from controller.journal.errors import JournalDamaged, JournalError
 from controller.journal.reader import JournalReader
+from controller.journal.records import START, Checkpoint, Event
 
 FORMAT = "dragonshoe-journal"
 VERSION = 1

@@ -15,9 +15,6 @@ from types import TracebackType
 from typing import Self
 
 from controller.journal.chain import (
-    START,
-    Checkpoint,
-    Event,
     NewEvent,
     Row,
     check_known,
@@ -29,6 +26,7 @@ from controller.journal.chain import (
     verify,
 )
 from controller.journal.errors import JournalDamaged, JournalStopped
+from controller.journal.records import START, Checkpoint, Event
 from controller.journal.snapshots import KEPT, BadSnapshot, Snapshot, read_snapshot, snapshot_row
 
 
@@ -39,7 +37,7 @@ class MemoryJournal:
         self._keep = keep
         self._rows: list[Row] = []
         self._begin = START  # the last event that was let go
-        self._head = START
+        self._seq, self._hash = 0, bytes.fromhex(START.hash)  # of the last event
         self._verified = START
         self._snapshots: list[Snapshot] = []
         self._closed = False
@@ -50,18 +48,18 @@ class MemoryJournal:
         """Keep all of them, or none. BadEvent: one of them is a mistake of the program; nothing happened."""
         return [from_new(row) for row in self._record(new)]
 
-    def record(self, new: Sequence[NewEvent]) -> Checkpoint:
-        """The same for those who need no copies back: it tells the last event's place."""
+    def record(self, new: Sequence[NewEvent]) -> int:
+        """The same for those who need no copies back: it tells the last event's number."""
         self._record(new)
-        return self._head
+        return self._seq
 
     def _record(self, new: Sequence[NewEvent]) -> list[Row]:
         if self._closed:
             raise JournalStopped("nothing more is written: it was closed; open the journal anew")
-        rows = link_rows(new, self._head)
+        rows = link_rows(new, self._seq, self._hash)
         if rows:
             self._rows += rows
-            self._head = Checkpoint(rows[-1][0], rows[-1][4].hex())
+            self._seq, self._hash = rows[-1][0], rows[-1][4]
         return rows
 
     def _let_go(self, count: int) -> None:
@@ -85,7 +83,7 @@ class MemoryJournal:
         kept = sorted([*others, Snapshot(seq, event.hash, code_version, state)], key=lambda snapshot: snapshot.seq)
         self._snapshots = kept[-KEPT:]
         if self._keep is not None:
-            self._let_go(min(self._snapshots[0].seq - 1, self._head.seq - self._keep) - self._begin.seq)
+            self._let_go(min(self._snapshots[0].seq - 1, self._seq - self._keep) - self._begin.seq)
 
     def mark_verified(self, checkpoint: Checkpoint) -> None:
         """Remember up to where the chain was found whole, for verified()."""
@@ -99,7 +97,7 @@ class MemoryJournal:
     @property
     def head(self) -> Checkpoint:
         """The last event's place; START where there is none."""
-        return self._head
+        return Checkpoint(self._seq, self._hash.hex())
 
     @property
     def begin(self) -> Checkpoint:
@@ -166,7 +164,8 @@ class MemoryJournal:
         newest = self.last(1)
         if newest and digest(newest[0]) != newest[0].hash:
             raise JournalDamaged(newest[0].seq, "its content does not fit its hash")
-        self._head = Checkpoint(newest[0].seq, newest[0].hash) if newest else START
+        last = newest[0] if newest else START
+        self._seq, self._hash = last.seq, bytes.fromhex(last.hash)
         self._closed = False
         return self
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
-from controller.journal.chain import START, Checkpoint, Event, check_known, from_row, verify
+from controller.journal.chain import check_known, from_row, verify
 from controller.journal.errors import (
     JournalDamaged,
     JournalDiskFailed,
@@ -27,6 +27,7 @@ from controller.journal.errors import (
     from_os,
     from_sqlite,
 )
+from controller.journal.records import START, Checkpoint, Event
 from controller.journal.schema import LISTING, check_schema, recognise
 from controller.journal.snapshots import SNAPSHOT_COLUMNS, BadSnapshot, Snapshot, read_snapshot
 

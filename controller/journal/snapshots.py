@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from controller.journal.chain import Event
+from controller.journal.records import Event
 
 KEPT = 3
 SNAPSHOT_COLUMNS = "seq, event_hash, code_version, digest, state"

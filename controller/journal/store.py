@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from controller.journal.chain import Checkpoint, Event, NewEvent, Row, digest, from_new, link_rows
+from controller.journal.chain import NewEvent, Row, digest, from_new, link_rows
 from controller.journal.errors import (
     JournalAbsent,
     JournalBusy,
@@ -27,6 +27,7 @@ from controller.journal.errors import (
     from_sqlite,
 )
 from controller.journal.reader import JournalReader, open_sqlite
+from controller.journal.records import Checkpoint, Event
 from controller.journal.schema import LISTING, check_schema, create, is_blank
 from controller.journal.snapshots import KEPT, Snapshot, snapshot_row
 
@@ -52,7 +53,7 @@ class Journal(JournalReader):
             super().__init__(path)
             try:
                 check_schema(self._read(LISTING))
-                self._head = self._checked_head()
+                self._seq, self._hash = self._checked_head()
                 self._files = self._whereabouts()
                 self._lock.sign()
             except JournalError:
@@ -93,14 +94,15 @@ class Journal(JournalReader):
     @property
     def head(self) -> Checkpoint:
         """The last event's place; the next event will have the number after it."""
-        return self._head
+        return Checkpoint(self._seq, self._hash.hex())
 
-    def _checked_head(self) -> Checkpoint:
+    def _checked_head(self) -> tuple[int, bytes]:
         """What the next event is chained to must be right by itself; verify() looks at what came before."""
         newest = self.last(1)
         if newest and digest(newest[0]) != newest[0].hash:
             raise JournalDamaged(newest[0].seq, "its content does not fit its hash")
-        return super().head
+        head = super().head
+        return head.seq, bytes.fromhex(head.hash)
 
     def append(self, new: Sequence[NewEvent]) -> list[Event]:
         """Write all of them, or none, in one durable transaction; they are on the disk when this returns.
@@ -111,18 +113,18 @@ class Journal(JournalReader):
         """
         return [from_new(row) for row in self._record(new)]
 
-    def record(self, new: Sequence[NewEvent]) -> Checkpoint:
-        """The same for those who need no copies back: it tells the last event's place."""
+    def record(self, new: Sequence[NewEvent]) -> int:
+        """The same for those who need no copies back: it tells the last event's number."""
         self._record(new)
-        return self._head
+        return self._seq
 
     def _record(self, new: Sequence[NewEvent]) -> list[Row]:
         if self._stopped is not None:
             raise JournalStopped(f"{self.path}: nothing more is written: {self._stopped}; open the journal anew")
-        rows = link_rows(new, self._head)
+        rows = link_rows(new, self._seq, self._hash)
         if rows:
             self._write_events(rows)
-            self._head = Checkpoint(rows[-1][0], rows[-1][4].hex())
+            self._seq, self._hash = rows[-1][0], rows[-1][4]
         return rows
 
     def _whereabouts(self) -> tuple[tuple[int, int], ...]:

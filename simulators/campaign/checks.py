@@ -15,7 +15,7 @@ import msgspec
 from controller.core.apply import apply
 from controller.core.state import Event, State, encode
 from controller.journal import JournalError
-from controller.journal.chain import START
+from controller.journal.records import START
 from controller.live import restore
 from simulators.cards import DECK_SIZE, Card, Place, Spot
 from simulators.people import SOURCE

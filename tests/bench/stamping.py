@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from controller import shoed
-from controller.journal import Checkpoint, Journal, NewEvent
+from controller.journal import Journal, NewEvent
 from firmware_bridge.connection import Connection
 from firmware_bridge.messages import AnyCommand, Lock
 from firmware_bridge.serial_port import FdPort
@@ -37,12 +37,12 @@ class Clocks:
             came(connection, data)
             self._came = 0
 
-        def record(journal: Journal, events: Sequence[NewEvent]) -> Checkpoint:
+        def record(journal: Journal, events: Sequence[NewEvent]) -> int:
             begun = now()
-            head = stored(journal, events)
+            last = stored(journal, events)
             self._stored = now() - begun
             self._jam = any(event.kind == "device.jammed" for event in events)
-            return head
+            return last
 
         def given(connection: Connection, command: AnyCommand) -> None:
             self._locking = isinstance(command, Lock) and self._jam and self._came > 0

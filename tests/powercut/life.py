@@ -42,7 +42,7 @@ class Writer(Journal):
         return connection
 
     def _record(self, new: Any) -> Any:
-        say("tries", [[row[0], row[4].hex()] for row in link_rows(new, self.head)])
+        say("tries", [[row[0], row[4].hex()] for row in link_rows(new, self.head.seq, bytes.fromhex(self.head.hash))])
         rows = super()._record(new)
         say("kept", [[row[0], row[4].hex()] for row in rows])
         return rows
