@@ -6,7 +6,7 @@ They move the physical cards and then tell the table, as in life. Whatever the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from controller.core import actions as act
 from controller.core import ledger
@@ -25,26 +25,36 @@ from simulators.device import ON_THE_TABLE
 from simulators.faults import FaultName
 from simulators.house import House
 
-WHO = {Role.DEALER: "dealer 1", Role.FLOOR: "floor 1", Role.TECHNICIAN: "technician 1", Role.AUDITOR: "auditor 1"}
-CHORE_S = 1.0  # how long a person needs for one thing
-LOOK_AGAIN_S = 10.0  # how long a person who has nothing to do looks away, if nothing happens
-RACK, FLOOR = Spot(Place.RACK), Spot(Place.FLOOR)
-DEALERS_SEAT = 7
-SOURCE = {Method.MANUAL_SHOE: Spot(Place.TABLE, -1), Method.HAND: Spot(Place.TABLE, -2)}  # decks lie from 0 on
+WHO: Final = {
+    Role.DEALER: "dealer 1",
+    Role.FLOOR: "floor 1",
+    Role.TECHNICIAN: "technician 1",
+    Role.AUDITOR: "auditor 1",
+}
+CHORE_S: Final = 1.0  # how long a person needs for one thing
+LOOK_AGAIN_S: Final = 10.0  # how long a person who has nothing to do looks away, if nothing happens
+RACK: Final = Spot(Place.RACK)
+FLOOR: Final = Spot(Place.FLOOR)
+DEALERS_SEAT: Final = 7
+SOURCE: Final = {Method.MANUAL_SHOE: Spot(Place.TABLE, -1), Method.HAND: Spot(Place.TABLE, -2)}  # decks lie from 0 on
 
 # Names of their own for what people look at with every look: reading a member from its class takes ten times as long.
-_WORKING, _JAMMED, _FAILED = Mode.WORKING, DeviceState.JAMMED, DeviceState.FAILED
-_VOIDING, _STUB_COUNT = TableState.VOIDING, TableState.STUB_COUNT
-_DEALING, _ACTING, _REVEALING, _CLEARING = (
-    TableState.DEALING, TableState.ACTING, TableState.REVEALING, TableState.CLEARING
-)  # fmt: skip
-_PREPARING = frozenset({TableState.OPENING, TableState.WAITING, TableState.SUSPENDED})
-_UNSHUFFLED = frozenset({DeckState.STACKED, DeckState.RACKED})
-_MIXED = DeckState.MIXED
-_TO_BE_LOADED = frozenset({DeckState.CUT, DeckState.DELIVERED})
-_AUTOMATED_SHOE = Method.AUTOMATED_SHOE
+_WORKING: Final = Mode.WORKING
+_JAMMED: Final = DeviceState.JAMMED
+_FAILED: Final = DeviceState.FAILED
+_VOIDING: Final = TableState.VOIDING
+_STUB_COUNT: Final = TableState.STUB_COUNT
+_DEALING: Final = TableState.DEALING  # fmt: skip
+_ACTING: Final = TableState.ACTING
+_REVEALING: Final = TableState.REVEALING
+_CLEARING: Final = TableState.CLEARING
+_PREPARING: Final = frozenset({TableState.OPENING, TableState.WAITING, TableState.SUSPENDED})
+_UNSHUFFLED: Final = frozenset({DeckState.STACKED, DeckState.RACKED})
+_MIXED: Final = DeckState.MIXED
+_TO_BE_LOADED: Final = frozenset({DeckState.CUT, DeckState.DELIVERED})
+_AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
 
-_OPENING: dict[DeckState, type[act.OnDeck]] = {
+_OPENING: Final[dict[DeckState, type[act.OnDeck]]] = {
     DeckState.RECEIVED: act.InspectDeck,
     DeckState.INSPECTED: act.VerifyDeck,
     DeckState.VERIFIED: act.SpreadDeck,
@@ -354,7 +364,8 @@ class People:
             self.house.wired["shoe"].device.load(self._own(name), self.house.now)
             self.pause()
         if self.house.state.decks[name].state in (DeckState.CUT, DeckState.DELIVERED):
-            if taken(self.tell(act.LoadDeck, deck=name)):
+            told = taken(self.tell(act.LoadDeck, deck=name))
+            if told or self.house.state.decks[name].state is DeckState.LOADED:  # the shoe may have told it just before
                 return True
             cards.pick(name, shoe, self._own(name))  # out again
             return False

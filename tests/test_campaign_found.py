@@ -128,6 +128,13 @@ def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded
     assert found.faults == {"silence": 1}
 
 
+def test_a_deck_that_the_shoe_tells_of_before_the_dealer_does_stays_in_it() -> None:
+    """A silent shoe was heard again in that moment; the dealer was told that it is loaded, and took it out again."""
+    found = play_shift(draw(1, 36), only=[1])
+    assert found.violations == []
+    assert found.faults == {"silence": 1}
+
+
 def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], tmp_path: Path) -> None:
     """It was booked on the dealer's pile, and the void was complete with three cards at the seat."""
     house, people = opened(houses, tmp_path)
