@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 from zlib import crc32
 
 from cobs.cobs import DecodeError
 from cobs.cobs import decode as cobs_decode
 from cobs.cobs import encode as cobs_encode
 
-DELIMITER = b"\x00"
+DELIMITER: Final = b"\x00"
 
 # A body and its CRC are at most 254 bytes, so COBS adds exactly one byte, and a whole frame with its delimiter
 # is at most 256 bytes: what a small microcontroller can buffer.
-MAX_BODY = 250
-MAX_ENCODED = MAX_BODY + 4 + 1
-_MIN_DECODED = 1 + 4
+MAX_BODY: Final = 250
+MAX_ENCODED: Final = MAX_BODY + 4 + 1
+_MIN_DECODED: Final = 1 + 4
 
 # The CRC-32 of any bytes followed by their own CRC-32 (little-endian) is this constant: one pass, no slicing.
-_CRC_RESIDUE = 0x2144DF1C
+_CRC_RESIDUE: Final = 0x2144DF1C
 
 
 class Flaw(enum.Enum):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from firmware_bridge.frame import BadFrame, Flaw
 from firmware_bridge.packet import PacketType, parse_packet
 
-RING_FRAMES = 64
-ROUND_TRIPS_KEPT = 512
+RING_FRAMES: Final = 64
+ROUND_TRIPS_KEPT: Final = 512
 
 
 @dataclass(slots=True)

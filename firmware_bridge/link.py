@@ -22,9 +22,7 @@ import math
 import struct
 from collections import deque
 from dataclasses import dataclass, fields
-from typing import ClassVar
-
-import msgspec
+from typing import ClassVar, Final
 
 from firmware_bridge.frame import DELIMITER, BadFrame, FrameDecoder, encode_frame
 from firmware_bridge.health import FrameRing, LinkCounters, RoundTripLog
@@ -57,17 +55,20 @@ class LinkTiming:
         return LinkTiming(**{field.name: getattr(self, field.name) * factor for field in fields(self)})
 
 
-WINDOW = 8  # DATA packets unacknowledged at most; docs/performance.md shows what it gains over 1
-NAKS_MAX = 8  # for one expected number: enough for a noisy wire, too few for a storm
-PENDING_MAX = 256  # messages waiting for the window; the sessions never come near it
-_SEQ = 0xFFFF
+WINDOW: Final = 8  # DATA packets unacknowledged at most; docs/performance.md shows what it gains over 1
+NAKS_MAX: Final = 8  # for one expected number: enough for a noisy wire, too few for a storm
+PENDING_MAX: Final = 256  # messages waiting for the window; the sessions never come near it
+_SEQ: Final = 0xFFFF
 
 # The hot path compares and packs plain numbers: a member of an Enum costs several times as much.
-_DATA, _ACK, _NAK = int(PacketType.DATA), int(PacketType.ACK), int(PacketType.NAK)
-_HEADER = SEQUENCED.size
-_LONGEST = _HEADER + MAX_MESSAGE
-_NEVER = math.inf
-_pack, _unpack = SEQUENCED.pack, SEQUENCED.unpack_from
+_DATA: Final = int(PacketType.DATA)
+_ACK: Final = int(PacketType.ACK)
+_NAK: Final = int(PacketType.NAK)
+_HEADER: Final = SEQUENCED.size
+_LONGEST: Final = _HEADER + MAX_MESSAGE
+_NEVER: Final = math.inf
+_pack: Final = SEQUENCED.pack
+_unpack: Final = SEQUENCED.unpack_from
 
 
 class LossReason(enum.Enum):
@@ -112,20 +113,25 @@ class LinkState(enum.Enum):
     OPEN = "open"
 
 
-_CLOSED, _OPENING, _OPEN = LinkState.CLOSED, LinkState.OPENING, LinkState.OPEN
+_CLOSED: Final = LinkState.CLOSED
+_OPENING: Final = LinkState.OPENING
+_OPEN: Final = LinkState.OPEN
 
 
 class LinkFull(Exception):
     """More messages were given to a link than it keeps."""
 
 
-class _Sent(msgspec.Struct, gc=False):  # one is made for every message: a Struct is made faster than an object
+class _Sent:
     """A DATA packet that the other side has not acknowledged yet."""
 
-    seq: int
-    message: bytes
-    first_sent: float
-    resent: bool = False
+    __slots__ = ("first_sent", "message", "resent", "seq")
+
+    def __init__(self, seq: int, message: bytes, first_sent: float) -> None:
+        self.seq = seq
+        self.message = message
+        self.first_sent = first_sent
+        self.resent = False
 
 
 def _later(seq: int, other: int) -> bool:
@@ -337,6 +343,9 @@ class Link:
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         kind = body[0]
         if _DATA <= kind <= _NAK:
+            session: int
+            seq: int
+            ack: int
             _, session, seq, ack = _unpack(body)
             if session == 0 or (kind == _DATA and not _HEADER < len(body) <= _LONGEST):
                 self.counters.unknown_packets += 1

@@ -191,10 +191,10 @@ class Message(msgspec.Struct, array_like=True, gc=False):
 
     def encode(self) -> bytes:
         """The bytes of this message."""
-        return _encoder.encode(self)
+        return encode(self)
 
 
-_encoder = msgspec.msgpack.Encoder()
+encode = msgspec.msgpack.Encoder().encode  # the same, for those who send many
 
 
 # --- handshake ------------------------------------------------------------------------------------------------------

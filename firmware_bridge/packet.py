@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import struct
 from dataclasses import dataclass
+from typing import Final
 
 from firmware_bridge.frame import MAX_BODY
 
-LINK_VERSION = 1
+LINK_VERSION: Final = 1
 
 
 class PacketType(enum.IntEnum):
@@ -34,12 +35,14 @@ class ResetReason(enum.IntEnum):
     PROTOCOL_ERROR = 3
 
 
-OPENING = struct.Struct("<BHIBB")  # type, session, boot, window, security
-SEQUENCED = struct.Struct("<BHHH")  # type, session, sequence number, acknowledged; DATA has its message behind it
-RESETTING = struct.Struct("<BHIB")  # type, session, boot, reason
+OPENING: Final = struct.Struct("<BHIBB")  # type, session, boot, window, security
+SEQUENCED: Final = struct.Struct(
+    "<BHHH"
+)  # type, session, sequence number, acknowledged; DATA has its message behind it
+RESETTING: Final = struct.Struct("<BHIB")  # type, session, boot, reason
 
 # A message is kept shorter than a DATA packet could carry, so that the 16 bytes of a seal still fit.
-MAX_MESSAGE = MAX_BODY - SEQUENCED.size - 16 - 3
+MAX_MESSAGE: Final = MAX_BODY - SEQUENCED.size - 16 - 3
 assert MAX_MESSAGE == 224
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -37,11 +38,12 @@ from firmware_bridge.messages import (
     Welcome,
     decode_from_device,
     describe_message,
+    encode,
 )
 from firmware_bridge.packet import ResetReason
 
-_OPEN = LinkState.OPEN
-ANSWER_WITHIN_S = 5.0  # a device that does not answer a message for this long is broken
+_OPEN: Final = LinkState.OPEN
+ANSWER_WITHIN_S: Final = 5.0  # a device that does not answer a message for this long is broken
 
 
 class EventMark(msgspec.Struct, frozen=True, gc=False):
@@ -142,6 +144,13 @@ class _Waiting:
     def __init__(self, message: AnyCommand | AnyQuestion) -> None:
         self.message = message
         self.sent_at = math.inf  # not sent in this link session
+
+
+def _answer_by(waits: dict[int, _Waiting]) -> float:
+    """When the oldest of them must have been answered."""
+    for waiting in waits.values():
+        return waiting.sent_at + ANSWER_WITHIN_S
+    return math.inf
 
 
 class HostSession:
@@ -248,10 +257,10 @@ class HostSession:
         deadline = self.link.deadline
         if not self.ready:
             return min(deadline, self._welcome_by)
-        for waits in (self._commands, self._questions):
-            if waits:
-                oldest = next(iter(waits.values()))
-                deadline = min(deadline, oldest.sent_at + ANSWER_WITHIN_S)
+        if self._commands:
+            deadline = min(deadline, _answer_by(self._commands))
+        if self._questions:
+            deadline = min(deadline, _answer_by(self._questions))
         return deadline
 
     def tick(self, now: float) -> list[Happening]:
@@ -260,11 +269,9 @@ class HostSession:
         if now >= self._welcome_by:
             happenings.append(self._break(LossReason.NO_ANSWER, "no answer to the greeting", now))
         for waits in (self._commands, self._questions):
-            if waits:
-                oldest = next(iter(waits.values()))
-                if now >= oldest.sent_at + ANSWER_WITHIN_S:
-                    detail = f"{describe_message(oldest.message)} within {ANSWER_WITHIN_S:g} s"
-                    happenings.append(self._break(LossReason.PROTOCOL, f"no answer to {detail}", now))
+            if waits and now >= _answer_by(waits):
+                detail = f"{describe_message(next(iter(waits.values())).message)} within {ANSWER_WITHIN_S:g} s"
+                happenings.append(self._break(LossReason.PROTOCOL, f"no answer to {detail}", now))
         return happenings
 
     def receive(self, data: bytes, now: float) -> list[Happening]:
@@ -366,7 +373,7 @@ class HostSession:
 
     def _put(self, waiting: _Waiting, now: float) -> None:
         waiting.sent_at = now
-        self.link.send(waiting.message.encode(), now)
+        self.link.send(encode(waiting.message), now)
 
     def _break(self, reason: LossReason, detail: str, now: float) -> Lost:
         """End a session with a device that does not keep to the protocol."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from typing import Final
 
 from firmware_bridge.link import LinkTiming
 from firmware_bridge.messages import Button, ButtonName, Capability, PowerCause, Role
@@ -20,7 +21,7 @@ from simulators.shoe import ShoeMechanics
 from simulators.shuffler import ShufflerMechanics
 from simulators.shuffling import Shuffle
 
-ON_THE_TABLE = Spot(Where.TABLE, -3)  # where a person lays cards that came out of a device; decks lie from 0 on
+ON_THE_TABLE: Final = Spot(Where.TABLE, -3)  # where a person lays cards that came out of a device; decks lie from 0 on
 
 
 class SimulatedDevice:
@@ -79,12 +80,13 @@ class SimulatedDevice:
     def tick(self, now: float) -> None:
         """Let time pass."""
         self.now = now
-        if self.plan.next_at_s <= now:
+        if self.plan.script and self.plan.next_at_s <= now:
             self.mechanics.wake(before=now)  # a fault comes before the card that moves at the same moment
             for planned in self.plan.due(now):
                 self._plan_fault(planned)
-        for fault in [fault for fault, until in self._on_until.items() if until <= now]:
-            self.mend(fault, now)
+        if self._on_until:
+            for fault in [fault for fault, until in self._on_until.items() if until <= now]:
+                self.mend(fault, now)
         if self.firmware:
             self.firmware.tick(now)
 
@@ -152,8 +154,9 @@ class SimulatedDevice:
 
     def _cycle_started(self) -> None:
         self._cycles += 1
-        for planned in self.plan.with_cycle(self._cycles):
-            self._plan_fault(planned)
+        if self.plan.script or self.plan.rates:
+            for planned in self.plan.with_cycle(self._cycles):
+                self._plan_fault(planned)
 
     # --- power ------------------------------------------------------------------------------------------------------
 
@@ -224,8 +227,12 @@ def _gap(rate: float, rng: random.Random) -> int:
     return math.floor(math.log(1.0 - rng.random()) / math.log(1.0 - rate)) if rate > 0 else 2**62
 
 
-SHUFFLER_CAPABILITIES = frozenset({Capability.COUNTS, Capability.FEEDS_SHOE, Capability.LOCKS, Capability.INDICATES})
-SHOE_CAPABILITIES = frozenset({Capability.COUNTS, Capability.HOLDS_STACK, Capability.LOCKS, Capability.INDICATES})
+SHUFFLER_CAPABILITIES: Final = frozenset(
+    {Capability.COUNTS, Capability.FEEDS_SHOE, Capability.LOCKS, Capability.INDICATES}
+)
+SHOE_CAPABILITIES: Final = frozenset(
+    {Capability.COUNTS, Capability.HOLDS_STACK, Capability.LOCKS, Capability.INDICATES}
+)
 
 
 class SimulatedTable:

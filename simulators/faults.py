@@ -64,7 +64,7 @@ class FaultPlan:
         seed: str = "",
     ) -> None:
         self.script = list(script)  # what is still to come
-        self._rates = dict(rates or {})
+        self.rates = dict(rates or {})
         self._rng = random.Random(seed)
 
     @property
@@ -83,7 +83,7 @@ class FaultPlan:
         due = [p for p in self.script if p.at_cycle == number]
         if due:
             self.script = [p for p in self.script if p not in due]
-        for fault, chance in self._rates.items():
+        for fault, chance in self.rates.items():
             if self._rng.random() < chance:
                 due.append(
                     Planned(

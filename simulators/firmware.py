@@ -6,9 +6,9 @@ time in, bytes out.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Final, get_args
 
 from firmware_bridge.link import Link, LinkFull, LinkState, LinkTiming
 from firmware_bridge.messages import (
@@ -43,15 +43,17 @@ from firmware_bridge.messages import (
     Unwelcome,
     Welcome,
     decode_from_host,
+    encode,
     message_number,
 )
 from firmware_bridge.packet import ResetReason
 from simulators.mechanics import Mechanics
 
-ANSWERS_KEPT = 32
-EVENTS_KEPT = 64
-_QUESTION_TYPES, _LOCK_TYPES = frozenset(get_args(AnyQuestion)), frozenset((Lock, Unlock))
-EVENTS_FOR_A_CYCLE = 8  # room kept free, so that a cycle that was begun can be reported
+ANSWERS_KEPT: Final = 32
+EVENTS_KEPT: Final = 64
+_QUESTION_TYPES: Final = frozenset(get_args(AnyQuestion))
+_LOCK_TYPES: Final = frozenset((Lock, Unlock))
+EVENTS_FOR_A_CYCLE: Final = 8  # room kept free, so that a cycle that was begun can be reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Nameplate:
         }
 
 
-_OPEN = LinkState.OPEN  # a name of its own: with every message it is asked for
+_OPEN: Final = LinkState.OPEN  # a name of its own: with every message it is asked for
 
 
 class Firmware:
@@ -102,7 +104,7 @@ class Firmware:
         self.now = now
         self._born = now
         self._greeted = False
-        self._answers: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()  # id → command, answer
+        self._answers: dict[int, tuple[bytes, bytes]] = {}  # id → command, answer
         self._last_command = 0
         self._events: deque[tuple[int, bytes]] = deque()
         self._next_event = 1
@@ -221,11 +223,11 @@ class Firmware:
             answer = Refused(command.id, Reason.FORGOTTEN).encode()
         else:
             hindrance = self._hindrance(command)
-            answer = (Refused(command.id, hindrance) if hindrance else Done(command.id)).encode()
+            answer = encode(Refused(command.id, hindrance) if hindrance else Done(command.id))
             self._answers[command.id] = (data, answer)
             self._last_command = command.id
             if len(self._answers) > ANSWERS_KEPT:
-                self._answers.popitem(last=False)
+                del self._answers[next(iter(self._answers))]
             self._send(answer)
             if hindrance is None:
                 self._act(command)
@@ -286,15 +288,15 @@ class Firmware:
 
     # --- events -----------------------------------------------------------------------------------------------------
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
+    def report(self, what: type[Event], **fields: object) -> None:
         """Number an event, keep it, and send it if there is a session. Doors and buttons leave room for cards."""
         room = self.events_kept - len(self._events)
         # So does power that comes and goes: since the last PowerUp no cycle can have begun that this one would end.
-        again = kind is PowerUp and self._newest is PowerUp
-        if room < EVENTS_FOR_A_CYCLE and (again or issubclass(kind, Door | Button)):
+        again = what is PowerUp and self._newest is PowerUp
+        if room < EVENTS_FOR_A_CYCLE and (again or issubclass(what, Door | Button)):
             return
-        self._newest = kind
-        event = kind(number=self._next_event, at_ms=self._uptime_ms(), **fields).encode()
+        self._newest = what
+        event = encode(what(number=self._next_event, at_ms=self._uptime_ms(), **fields))
         self._events.append((self._next_event, event))
         self._next_event += 1
         if self._greeted:

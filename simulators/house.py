@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from heapq import heappop
 from pathlib import Path
+from typing import Final
 
 from controller.core.reports import DeviceLost, HostStarted, Report, Tick
 from controller.core.setup import Setup, devices_of
@@ -28,12 +29,13 @@ from simulators.firmware import Firmware
 from simulators.shuffling import Shuffle
 from simulators.wires import VirtualLine, WireQuality
 
-BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
-STORED_WITH, STORED_AFTER = 8, 16  # events stored before a device is told: with its next command, or at once
-QUIET = frozenset({"command.given", "command.answered", "stack.taken"})  # alone, they leave nothing to people
+BEGINNING: Final = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
+STORED_WITH: Final = 8  # events stored before a device is told: with its next command, or at once
+STORED_AFTER: Final = 16
+QUIET: Final = frozenset({"command.given", "command.answered", "stack.taken"})  # alone, they leave nothing to people
 # For many rounds: acknowledgements wait for a packet to ride on, and heartbeats are rare. The price: a link that dies
 # without a word is missed after minutes instead of seconds.
-CALM_LINK = LinkTiming(
+CALM_LINK: Final = LinkTiming(
     heartbeat_s=60.0,
     dead_after_s=180.0,
     stall_after_s=120.0,
@@ -42,8 +44,9 @@ CALM_LINK = LinkTiming(
     resend_min_s=20.0,
     resend_max_s=40.0,
 )
-_NEVER = math.inf
-RETRY_S = 1.0  # how soon a host tries again to reach a device that does not answer
+_NEVER: Final = math.inf
+_TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
+RETRY_S: Final = 1.0  # how soon a host tries again to reach a device that does not answer
 
 
 def deck_names(setup: Setup, sets: int) -> tuple[str, ...]:
@@ -185,10 +188,12 @@ class House:
         timing: LinkTiming | None = None,
         card_by_card: bool = False,
         build: Callable[..., Firmware] = Firmware,
+        keep: int | None = None,
     ) -> None:
         """Without a `journal_file` the journal is in memory. `timing` is that of the links.
 
-        `card_by_card` moves every card at its own time, also where nobody looks.
+        `card_by_card` moves every card at its own time, also where nobody looks. `keep`: hold at least so many of the
+        latest events in memory, and let the older ones go; None holds all.
         """
         self.setup = setup or Setup()
         self.now = 0.0
@@ -208,8 +213,10 @@ class House:
         )
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0
-        self._day, self._day_stamp = -1, ""
+        self._stamped_at, self._stamp_now = -1.0, ""
+        self._minute, self._minute_stamp = -1, ""
         self._file = journal_file
+        self._keep = keep
         self._quality = quality
         self._timing = timing
         self._rng = random.Random(f"{seed}/wires")
@@ -237,23 +244,30 @@ class House:
     def _take(self, report: Report) -> list[Event]:
         made = self.live.take(report, self.now, self._stamp())
         self.events += made
+        if self._keep is not None and len(self.events) > 2 * self._keep:
+            del self.events[: -self._keep]
         return made
 
     def _stamp(self) -> str:
-        """The time of day in the journal. The date is kept in words: to make it takes as long as a small decision."""
-        second, micros = divmod(round(self.now * 1_000_000), 1_000_000)
-        day, second = divmod(second, 86_400)
-        if day != self._day:
-            self._day = day
-            self._day_stamp = timestamp(BEGINNING + timedelta(days=day))[: -len("00:00:00.000000Z")]
-        minute, second = divmod(second, 60)
-        return f"{self._day_stamp}{minute // 60:02d}:{minute % 60:02d}:{second:02d}.{micros:06d}Z"
+        """The time of day in the journal. It is put together from pieces: else it takes as long as a small decision."""
+        if self.now != self._stamped_at:
+            self._stamped_at = self.now
+            micros = round(self.now * 1_000_000)
+            second = micros // 1_000_000
+            minute = second // 60
+            if minute != self._minute:
+                self._minute = minute
+                self._minute_stamp = timestamp(BEGINNING + timedelta(minutes=minute))[: -len("00.000000Z")]
+            self._stamp_now = (
+                f"{self._minute_stamp}{_TWO_DIGITS[second % 60]}.{str(1_000_000 + micros % 1_000_000)[1:]}Z"
+            )
+        return self._stamp_now
 
     # --- the host ---------------------------------------------------------------------------------------------------
 
     def _open_journal(self) -> Journal | MemoryJournal:
         if self._file is None:
-            return MemoryJournal()
+            return MemoryJournal(self._keep)
         return Journal(self._file, create=not self._file.exists())
 
     def _start_host(self) -> None:
@@ -383,16 +397,17 @@ class House:
     def watch(self, limit_s: float) -> None:
         """Let time pass until there is something new to see: the table decides something, or a device stops."""
         end = self.now + limit_s
-        stops, seen = self._stops, len(self.events)
+        stops, seen = self._stops, self.state.seq
         at = self.next_at
         while at <= end:
             self.step(at)
             if self._stops != stops:
                 return
-            if len(self.events) != seen:
-                if any(event.kind not in QUIET for event in self.events[seen:]):
-                    return
-                seen = len(self.events)
+            if self.state.seq != seen:
+                for event in self.events[seen - self.state.seq :]:
+                    if event.kind not in QUIET:
+                        return
+                seen = self.state.seq
             at = self.next_at
         self.now = end
 

@@ -13,10 +13,8 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Generator
-from itertools import accumulate, repeat
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from firmware_bridge.messages import (
     AnyCommand,
@@ -44,10 +42,10 @@ from simulators.cards import DECK_SIZE, Card, Cards, Spot
 from simulators.cards import Place as Where
 from simulators.faults import FaultName
 
-FLOOR = Spot(Where.FLOOR)
-FACE_UP_REPORTS = 3  # in one cycle at most: a cycle must fit into the room kept for its events
+FLOOR: Final = Spot(Where.FLOOR)
+FACE_UP_REPORTS: Final = 3  # in one cycle at most: a cycle must fit into the room kept for its events
 
-FOUND_BY_SELF_TEST = (
+FOUND_BY_SELF_TEST: Final = (
     (FaultName.STALL, FaultCode.MOTOR, "feed motor"),
     (FaultName.MISCOUNT, FaultCode.SENSOR, "card sensor"),
 )
@@ -59,10 +57,12 @@ Report = Callable[..., None]
 
 def after(now: float, step_s: float, times: int) -> float:
     """When so many steps of a cycle are done: added up one by one, so that it is the same to the last bit."""
-    return deque(accumulate(repeat(step_s, times), initial=now), maxlen=1)[0]
+    for _ in range(times):
+        now += step_s
+    return now
 
 
-def _to_nobody(kind: type[Event], /, **fields: object) -> None:
+def _to_nobody(what: type[Event], **fields: object) -> None:
     """Where reports go while there is no power."""
 
 
@@ -126,20 +126,26 @@ class Mechanics(ABC):
         self.doing = command
         self._started = now
         self._face_up_told = 0
-        if isinstance(command, ClearJam):
-            self._steps = self._clear_jam()
-        elif isinstance(command, SelfTest):
-            self._steps = self._self_test()
-        else:
-            self._steps = self._cycle(command)
         self.cycle_started()
-        if self.clock and not self._armed and self._steps is not None:
+        if self.doing is not command:  # a fault planned for this cycle took the power away
+            return
+        if self.clock and not self._armed:
             end = self._undisturbed_end(command, now)
             if end is not None:
                 self.deadline = end
                 self._asleep = True
                 self.cards.sleep(self.works_at, self.wake)
                 return
+        self._begin(command, now)
+
+    def _begin(self, command: AnyCommand, now: float) -> None:
+        """The first step of a cycle that is made step by step."""
+        if isinstance(command, ClearJam):
+            self._steps = self._clear_jam()
+        elif isinstance(command, SelfTest):
+            self._steps = self._self_test()
+        else:
+            self._steps = self._cycle(command)
         self._advance(now)
 
     def tick(self, now: float) -> None:
@@ -157,10 +163,11 @@ class Mechanics(ABC):
         """Somebody looks or touches: bring the cards to where they are by now, or were just before a time."""
         if self._asleep:
             assert self.clock is not None
+            assert self.doing is not None
             now = self.clock()
             self._get_up()
             self.woken()
-            self._advance(self._started)
+            self._begin(self.doing, self._started)
             while self.deadline <= now and self.deadline < before:
                 self._step(self.deadline)
 
@@ -320,11 +327,11 @@ class Mechanics(ABC):
         self._advance(now)
 
     def _advance(self, now: float) -> None:
-        if self._steps is None:  # a fault planned for this cycle took the power away
-            return
+        assert self._steps is not None
         try:
             self.deadline = now + next(self._steps)
         except StopIteration as end:
+            self._steps = None
             outcome, cards = end.value
             self._end(outcome, cards, now)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import random
+from typing import ClassVar, Final
 
 from firmware_bridge.messages import (
     AnyCommand,
@@ -20,13 +21,15 @@ from firmware_bridge.messages import (
     SelfTest,
     StackPresented,
 )
-from simulators.cards import DECK_SIZE, TOP, Spot
+from simulators.cards import DECK_SIZE, TOP, Cards, Spot
 from simulators.cards import Place as Where
 from simulators.faults import FaultName
 from simulators.mechanics import FLOOR, Mechanics, Steps, after
 
-SHOE = Spot(Where.SHOE)
-HELD = Spot(Where.HELD)
+SHOE: Final = Spot(Where.SHOE)
+HELD: Final = Spot(Where.HELD)
+EXIT: Final = Spot(Where.EXIT, 0)
+_TOLD: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
 
 
 class ShoeMechanics(Mechanics):
@@ -39,11 +42,14 @@ class ShoeMechanics(Mechanics):
         ClearJam: Cycle.CLEAR_JAM,
         SelfTest: Cycle.SELF_TEST,
     }
-    exit: ClassVar[Spot] = Spot(Where.EXIT, 0)
+    exit: ClassVar[Spot] = EXIT
     card_s: ClassVar[float] = 0.15
     present_s: ClassVar[float] = 0.3
     eject_s: ClassVar[float] = 2.0
-    works_at = (SHOE, HELD, exit)
+
+    def __init__(self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random) -> None:
+        super().__init__(cards, capabilities, rng)
+        self.works_at = (SHOE, HELD, self.exit)
 
     def load(self, source: Spot) -> None:
         """A person puts a deck into the shoe."""
@@ -113,7 +119,7 @@ class ShoeMechanics(Mechanics):
                 continue
             feed = min(2 if self._goes_wrong(FaultName.DOUBLE_FEED) else 1, cards.count(SHOE))
             missing = self._goes_wrong(FaultName.MISSING_CARD)
-            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), Place[target.place.name])
+            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _TOLD[target])
         yield self.present_s
         return self._dispensed(command, target)
 
@@ -153,4 +159,4 @@ class ShoeMechanics(Mechanics):
     def _presented(self, command: AnyCommand, target: Spot, counted: int, *, dealt: bool) -> None:
         if target is not HELD:
             self._present(command, dealt)
-        self.report(StackPresented, command=command.id, place=Place[target.place.name], cards=counted)
+        self.report(StackPresented, command=command.id, place=_TOLD[target], cards=counted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from firmware_bridge.messages import (
     AnyCommand,
@@ -29,9 +29,9 @@ from simulators.mechanics import FLOOR, Mechanics, Steps, after
 from simulators.shuffling import Shelf
 from simulators.shuffling import Shuffle as Shuffling
 
-INFEED = Spot(Where.INFEED)
-OUTPUT = Spot(Where.OUTPUT)
-SHOE = Spot(Where.SHOE)
+INFEED: Final = Spot(Where.INFEED)
+OUTPUT: Final = Spot(Where.OUTPUT)
+SHOE: Final = Spot(Where.SHOE)
 
 
 class ShufflerMechanics(Mechanics):

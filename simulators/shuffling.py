@@ -98,9 +98,8 @@ class Shelf:
         shuffled = list(cards)
         for _ in range(self.passes):
             halves: list[list[T]] = [[] for _ in range(2 * self.shelves)]  # as the openings: top and bottom of each
-            put = [half.append for half in halves]
-            for card, place in zip(reversed(shuffled), rng.choices(put, k=len(shuffled)), strict=True):
-                place(card)
+            for card in reversed(shuffled):
+                halves[int(rng.random() * len(halves))].append(card)  # the draw of rng.choices
             shuffled.clear()
             for top, bottom in zip(halves[::2], halves[1::2], strict=True):
                 top.reverse()

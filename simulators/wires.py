@@ -10,11 +10,11 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from simulators.device import flip_bits
 
-LONGEST_PIECE = 32  # bytes that a hostile wire carries, loses or repeats as one
+LONGEST_PIECE: Final = 32  # bytes that a hostile wire carries, loses or repeats as one
 
 
 class End(Protocol):

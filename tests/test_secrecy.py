@@ -67,15 +67,15 @@ class Talkative(Firmware):
         told.add(order)
         return order[:106]
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
-        if kind is CardFaceUp:
+    def report(self, what: type[Event], **fields: object) -> None:
+        if what is CardFaceUp:
             fields["kind"] = KINDS + 99
-        if kind is CardsCounted and Talkative.wrong_kinds:
+        if what is CardsCounted and Talkative.wrong_kinds:
             Talkative.wrong_kinds = False
             fields["kinds"] = [KINDS + number for number in range(8)]
-        if kind is CardsCounted:
+        if what is CardsCounted:
             self._later()
-        super().report(kind, **fields)
+        super().report(what, **fields)
 
     def _later(self) -> None:
         number = self._next_event

@@ -5,15 +5,17 @@ The PIN itself is looked at outside; here is only whether it was right. So a loc
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core.actions import UnlockPerson
 from controller.core.decision import Decision, Refusal, takes
 from controller.core.reports import SignIn
 from controller.core.state import State
 
-TRIES = 5  # wrong PINs in a row before a lock-out
-LOCK_MS = 300_000  # the first lock-out; each further wrong PIN doubles it
-LONGEST_LOCK_MS = 4 * 3_600_000
-STRANGER = ""  # all names that nobody here has count as one
+TRIES: Final = 5  # wrong PINs in a row before a lock-out
+LOCK_MS: Final = 300_000  # the first lock-out; each further wrong PIN doubles it
+LONGEST_LOCK_MS: Final = 4 * 3_600_000
+STRANGER: Final = ""  # all names that nobody here has count as one
 
 
 def locked_until_ms(state: State, who: str, now_ms: int) -> int:

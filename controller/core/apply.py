@@ -6,7 +6,7 @@ It refuses nothing, reads no clock, and looks at nothing but the state and the e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,7 +17,7 @@ from controller.core.setup import Setup, devices_of
 from controller.core.state import Deck, Device, Event, Given, Host, Round, Stack, State, Warned, WrongPins
 
 Change = Callable[[State, dict[str, Any]], None]
-_CHANGES: dict[str, Change] = {}
+_CHANGES: Final[dict[str, Change]] = {}
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -63,12 +63,17 @@ _Effect = tuple[
     dict[DeviceState, DeviceState] | None,
     Change | None,
 ]
-_EFFECTS: dict[str, _Effect] = {}
+_EFFECTS: Final[dict[str, _Effect]] = {}
 
 
 def _effect(kind: str) -> _Effect:
-    machines = TABLE_MACHINE.moves.get(kind), DECK_MACHINE.moves.get(kind), DEVICE_MACHINE.moves.get(kind)
-    _EFFECTS[kind] = found = (*machines, _CHANGES.get(kind))
+    found = (
+        TABLE_MACHINE.moves(kind) if kind in TABLE_MACHINE.kinds else None,
+        DECK_MACHINE.moves(kind) if kind in DECK_MACHINE.kinds else None,
+        DEVICE_MACHINE.moves(kind) if kind in DEVICE_MACHINE.kinds else None,
+        _CHANGES.get(kind),
+    )
+    _EFFECTS[kind] = found
     return found
 
 
@@ -499,7 +504,7 @@ def _presented(state: State, data: dict[str, Any]) -> None:
     if given:
         given.presented = data["cards"]
         if data["cards"]:  # no cards, nothing to wait for
-            device.at_exit = msgspec.structs.replace(given)  # a copy: the two live on apart
+            device.at_exit = given.copy()  # the two live on apart
 
 
 @_changes("cards.gathered")
@@ -524,7 +529,8 @@ def _exit_empty(state: State, data: dict[str, Any]) -> None:
 @_changes("cycle.lost")
 def _cycle_lost(state: State, data: dict[str, Any]) -> None:
     device = state.devices[data["device"]]
-    device.doing, device.late = None, device.doing
+    device.late = device.doing
+    device.doing = None
 
 
 @_changes("cycle.completed", "cycle.failed", "device.jammed", "device.failed", "device.cleared")

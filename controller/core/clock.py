@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from controller.core.clauses import enforces
 from controller.core.decision import Decision
@@ -12,8 +13,9 @@ from controller.core.machines import DeviceState
 from controller.core.service import CLAUSE_OF, warn
 from controller.core.state import Device, State
 
-NEVER = math.inf
-_WORKING, _LOST = DeviceState.WORKING, DeviceState.LOST
+NEVER: Final = math.inf
+_WORKING: Final = DeviceState.WORKING
+_LOST: Final = DeviceState.LOST
 
 
 def _cycle_ends_ms(device: Device) -> float:
@@ -43,8 +45,8 @@ def deadline_ms(state: State) -> float:
     oldest = NEVER
     for deck in state.decks.values():
         if 0 <= deck.in_play_ms < oldest and not deck.change_due:
-            oldest = deck.in_play_ms
-    if oldest is not NEVER:
+            oldest = float(deck.in_play_ms)
+    if oldest < NEVER:
         at = oldest + _announced_after_ms(state)
         if at < first:
             first = at

@@ -6,12 +6,16 @@ with this table and without it, and compares.
 
 from __future__ import annotations
 
-CLOCK = 1  # what `clock.deadline_ms` looks at: what devices do, since when a deck is played, warnings
-RULES = 2  # what the rules of `follow` wait for
-LOCKS = 4  # what can put an end to `locks.all_well`: a warning, a hindrance, a void deck, a device that comes back
-ALL = CLOCK | RULES | LOCKS
+from typing import Final
 
-CONCERNS: dict[str, int] = {
+CLOCK: Final = 1  # what `clock.deadline_ms` looks at: what devices do, since when a deck is played, warnings
+RULES: Final = 2  # what the rules of `follow` wait for
+LOCKS: Final = (
+    4  # what can put an end to `locks.all_well`: a warning, a hindrance, a void deck, a device that comes back
+)
+ALL: Final = CLOCK | RULES | LOCKS
+
+CONCERNS: Final[dict[str, int]] = {
     "command.given": CLOCK | RULES,
     "cycle.completed": CLOCK | RULES,
     "round.started": CLOCK | RULES,

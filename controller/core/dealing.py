@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import Any, Final
 
 from controller.core import ledger
 from controller.core.actions import (
@@ -28,9 +28,9 @@ from controller.core.irregular import void
 from controller.core.machines import TableState
 from controller.core.state import Given, Round, Stack, State, deck_with_back, due_deck
 
-STUB_FITS = {Method.MANUAL_SHOE: "8.F", Method.HAND: "9.E", Method.AUTOMATED_SHOE: "10.D"}
-STUB_WRONG = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.F", Method.AUTOMATED_SHOE: "10.E"}
-CHAPTER = {Method.MANUAL_SHOE: "8", Method.HAND: "9", Method.AUTOMATED_SHOE: "10"}
+STUB_FITS: Final = {Method.MANUAL_SHOE: "8.F", Method.HAND: "9.E", Method.AUTOMATED_SHOE: "10.D"}
+STUB_WRONG: Final = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.F", Method.AUTOMATED_SHOE: "10.E"}
+CHAPTER: Final = {Method.MANUAL_SHOE: "8", Method.HAND: "9", Method.AUTOMATED_SHOE: "10"}
 
 
 # --- bets and the plan of the deal ----------------------------------------------------------------------------------
@@ -74,20 +74,21 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
         deck=due_deck(state),
         seats=sorted(seats),
         method=str(state.method),
-        plan=[msgspec.structs.asdict(stack) for stack in _plan(state, sorted(seats))],
+        plan=_plan(state, sorted(seats)),
         next_back=others[0] if others else state.due,
     )
     return None
 
 
 @enforces("10.B(1)(2)", "10.B(3)(4)")
-def _plan(state: State, seats: list[int]) -> list[Stack]:
+def _plan(state: State, seats: list[int]) -> list[dict[str, Any]]:
     """Who gets how many cards, in which order: from the dealer's left, clockwise."""
-    plan = []
+    plan: list[dict[str, Any]] = []
     for deal in state.setup.game.programme[state.method]:
         held = deal.last and state.setup.hold_dealer and state.method is Method.AUTOMATED_SHOE
         hands = [ledger.seat(seat) for seat in seats] if deal.to == PLAYERS else [deal.to]
-        plan += [Stack(hand, deal.cards, held, deal.after_acting) for hand in hands]
+        for hand in hands:
+            plan.append({"target": hand, "cards": deal.cards, "held": held, "after_acting": deal.after_acting})
     return plan
 
 

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any, Final, TypeVar
 
 from controller.core import ledger
 from controller.core.actions import Action, name_of
 from controller.core.apply import apply
 from controller.core.concerns import ALL, CONCERNS
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, Moves
+from controller.core.refusal import Refusal as Refusal
 from controller.core.state import Event, Round, State
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """Why something is not done, for the person who asked, and what would make it possible."""
-
-    reason: str
-    possible_when: str
-    clause: tuple[str, ...] = ()
 
 
 class Decision:
@@ -34,14 +25,14 @@ class Decision:
         self.concerns = concerns  # who is to be asked, after what was decided so far
         self.now_ms = now_ms
         self.events: list[Event] = []
-        self.of: dict[str, Any] | None = None  # the device's event that this decision answers
+        self.of: dict[str, Any] = {}  # the device's event that this decision answers
 
     def emit(self, kind: str, *clause: str, **data: Any) -> Event:
         """Decide one event."""
         state = self.state
         data["at_ms"] = self.now_ms
         if self.of:
-            data["of"], self.of = self.of, None
+            data["of"], self.of = self.of, {}
         event = Event(state.seq + 1, kind, clause, data)
         apply(state, event)
         self.events.append(event)
@@ -109,7 +100,7 @@ def _when(machine: Moves[Any], kind: str) -> str:
 
 
 Take = Callable[[Decision, Any], Refusal | None]
-TAKES: dict[type, Take] = {}  # what takes an action of this type
+TAKES: Final[dict[type, Take]] = {}  # what takes an action of this type
 F = TypeVar("F", bound=Take)
 
 

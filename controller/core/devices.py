@@ -4,6 +4,8 @@ cannot prove to have finished is 13.F for the shuffler and 13.G for the shoe.
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.clauses import enforces
 from controller.core.dealing import next_stack, presented, stub_at_exit, stub_taken, taken
@@ -30,17 +32,19 @@ from firmware_bridge import messages as wire
 from firmware_bridge.messages import Capability, Outcome, Place, Reason
 
 # Names of their own for what is asked with every event: guards.py tells why.
-_WORKING, _OUT_OF_SERVICE = DeviceState.WORKING, DeviceState.OUT_OF_SERVICE
-_HELD, _COMPLETE = Place.HELD, Outcome.COMPLETE
+_WORKING: Final = DeviceState.WORKING
+_OUT_OF_SERVICE: Final = DeviceState.OUT_OF_SERVICE
+_HELD: Final = Place.HELD
+_COMPLETE: Final = Outcome.COMPLETE
 
 _OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
-_OF_COMMAND = (wire.StackPresented, wire.CycleDone, wire.CardsCounted, wire.CardFaceUp)
-_UNKNOWN_OUTCOME = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
-_SIDE = {"lock": Capability.LOCKS, "show": Capability.INDICATES}
+_OF_COMMAND: Final = (wire.StackPresented, wire.CycleDone, wire.CardsCounted, wire.CardFaceUp)
+_UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
+_SIDE: Final = {"lock": Capability.LOCKS, "show": Capability.INDICATES}
 # A deck that is brought together again, or waits for its shuffle, is not harmed by an opened door.
-_NOT_HARMED = (*GATHERED_STATES, DeckState.INFEED)
+_NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
 # A person can put these right, and nothing has moved: the command is given again afterwards.
-_HINDRANCES = {
+_HINDRANCES: Final = {
     Reason.BUSY: "it is busy",
     Reason.LOCKED: "it is locked",
     Reason.DOOR_OPEN: "its door is open",

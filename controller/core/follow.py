@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from controller.core import ledger
 from controller.core.clauses import enforces
@@ -28,11 +29,14 @@ from controller.core.shuffling import waits_for_shuffler
 from controller.core.state import due_deck
 
 Rule = Callable[[Decision], bool]
-T = TableState
+T: Final = TableState
 
 # Names of their own for what is asked with every report: guards.py tells why.
-_AUTOMATED_SHOE, _READY = Method.AUTOMATED_SHOE, DeviceState.READY
-_INFEED, _SHUFFLED, _LOADED = DeckState.INFEED, DeckState.SHUFFLED, DeckState.LOADED
+_AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
+_READY: Final = DeviceState.READY
+_INFEED: Final = DeckState.INFEED
+_SHUFFLED: Final = DeckState.SHUFFLED
+_LOADED: Final = DeckState.LOADED
 
 
 def gathering(d: Decision) -> bool:
@@ -194,7 +198,7 @@ def completing(d: Decision) -> bool:
     return True
 
 
-_STIRRED = frozenset({*GATHERED_STATES, DeckState.INFEED})
+_STIRRED: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
 
 
 def tending(d: Decision) -> bool:
@@ -205,8 +209,8 @@ def tending(d: Decision) -> bool:
     return False
 
 
-_ALWAYS: tuple[Rule, ...] = (tending,)
-RULES: dict[TableState, tuple[Rule, ...]] = {
+_ALWAYS: Final[tuple[Rule, ...]] = (tending,)
+RULES: Final[dict[TableState, tuple[Rule, ...]]] = {
     T.CLOSED: (),
     T.OPENING: (opening_completed, *_ALWAYS),
     T.WAITING: (suspending, *_ALWAYS, delivering, making_room, opening_bets),

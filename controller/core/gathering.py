@@ -5,6 +5,8 @@ The next place follows from the ledger alone, so no step can be left out and non
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
 from controller.core.clauses import enforces
@@ -12,15 +14,15 @@ from controller.core.decision import Decision, Refusal, takes
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.state import Device, Given, State
 
-GATHERED_STATES = (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT)
-UNABLE = (
+GATHERED_STATES: Final = (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT)
+UNABLE: Final = (
     DeviceState.JAMMED,
     DeviceState.FAILED,
     DeviceState.LOST,
     DeviceState.UNKNOWN,
     DeviceState.OUT_OF_SERVICE,
 )
-_LAST = (
+_LAST: Final = (
     ledger.STUB,
     ledger.ASIDE,
     ledger.HAND,
@@ -35,7 +37,7 @@ _LAST = (
 def next_place(state: State, name: str) -> str:
     """Where the next cards of this deck are fetched from: hands first. Empty when all lie on the dealer's pile."""
     cards = state.decks[name].cards
-    hands = sorted(place for place in cards if place not in (ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE))
+    hands = sorted(place for place in cards if place not in {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
     for place in (ledger.TAKEN, *hands, *_LAST):  # what was taken last may lie on a hand
         if cards.get(place):
             return place

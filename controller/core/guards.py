@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.clauses import enforces
 from controller.core.decision import Refusal
@@ -9,16 +11,19 @@ from controller.core.game import Method
 from controller.core.machines import DeckState, DeviceState
 from controller.core.state import Deck, State, deck_with_back, due_deck
 
-HOUR_MS = 3_600_000
+HOUR_MS: Final = 3_600_000
 
 # Reading a member from its class takes 0.2 us in Python 3.11, ten times as long as a name: what is asked with every
 # report has names of its own.
-_READY, _OUT_OF_SERVICE = DeviceState.READY, DeviceState.OUT_OF_SERVICE
-_LOADED, _MIXED = DeckState.LOADED, DeckState.MIXED
-_BUSY_OR_DONE = (DeckState.SHUFFLING, DeckState.SHUFFLED)
-_AUTOMATED_SHOE, _HAND = Method.AUTOMATED_SHOE, Method.HAND
-STUB_CLAUSE = {Method.MANUAL_SHOE: "8.E", Method.HAND: "9.D", Method.AUTOMATED_SHOE: "10.C"}
-SOURCE = {
+_READY: Final = DeviceState.READY
+_OUT_OF_SERVICE: Final = DeviceState.OUT_OF_SERVICE
+_LOADED: Final = DeckState.LOADED
+_MIXED: Final = DeckState.MIXED
+_BUSY_OR_DONE: Final = (DeckState.SHUFFLING, DeckState.SHUFFLED)
+_AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
+_HAND: Final = Method.HAND
+STUB_CLAUSE: Final = {Method.MANUAL_SHOE: "8.E", Method.HAND: "9.D", Method.AUTOMATED_SHOE: "10.C"}
+SOURCE: Final = {
     Method.AUTOMATED_SHOE: ledger.SHOE,
     Method.MANUAL_SHOE: ledger.MANUAL_SHOE,
     Method.HAND: ledger.HAND,

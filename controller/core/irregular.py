@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.actions import (
     AnswerMisdeal,
@@ -16,8 +18,8 @@ from controller.core.game import Method
 from controller.core.gathering import lock_out
 from controller.core.guards import SOURCE
 
-MISDEALT = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.G", Method.AUTOMATED_SHOE: "10.F"}
-NOT_MISDEALT = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.H", Method.AUTOMATED_SHOE: "10.G"}
+MISDEALT: Final = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.G", Method.AUTOMATED_SHOE: "10.F"}
+NOT_MISDEALT: Final = {Method.MANUAL_SHOE: "8.G", Method.HAND: "9.H", Method.AUTOMATED_SHOE: "10.G"}
 
 
 @enforces("13.B", "13.D", "13.E", "13.G", "8.G", "9.G", "9.H", "10.F", "10.G")

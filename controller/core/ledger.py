@@ -6,20 +6,31 @@ more cards than there should be) and stays visible there until the cards are fou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-TABLE = "table"  # the dealer's pile
-INFEED, SHELVES, OUTPUT, TRAY = "infeed", "shelves", "output", "tray"  # shuffler; the tray is its exit
-SHOE, HELD, EXIT = "shoe", "held", "exit"  # automated shoe
-MANUAL_SHOE, HAND = "manual_shoe", "hand"
-RACK, STUB, ASIDE = "rack", "stub", "aside"
-TAKEN = "taken"  # from the shoe, of a round that is void: at its hand, in the rack or on the pile, the dealer knows
-MISSING = "missing"
-GONE = "gone"  # declared missing, or away with a removed deck
-DEALER = "dealer"
+TABLE: Final = "table"  # the dealer's pile
+INFEED: Final = "infeed"  # shuffler; the tray is its exit
+SHELVES: Final = "shelves"
+OUTPUT: Final = "output"
+TRAY: Final = "tray"
+SHOE: Final = "shoe"  # automated shoe
+HELD: Final = "held"
+EXIT: Final = "exit"
+MANUAL_SHOE: Final = "manual_shoe"
+HAND: Final = "hand"
+RACK: Final = "rack"
+STUB: Final = "stub"
+ASIDE: Final = "aside"
+TAKEN: Final = (
+    "taken"  # from the shoe, of a round that is void: at its hand, in the rack or on the pile, the dealer knows
+)
+MISSING: Final = "missing"
+GONE: Final = "gone"  # declared missing, or away with a removed deck
+DEALER: Final = "dealer"
 
-IN_DEVICE = {"shuffler": (INFEED, SHELVES, OUTPUT, TRAY), "shoe": (SHOE, HELD, EXIT)}
-DEVICE_OF = {place: device for device, places in IN_DEVICE.items() for place in places}
+IN_DEVICE: Final = {"shuffler": (INFEED, SHELVES, OUTPUT, TRAY), "shoe": (SHOE, HELD, EXIT)}
+DEVICE_OF: Final = {place: device for device, places in IN_DEVICE.items() for place in places}
 
 Cards = dict[str, int]
 Move = tuple[str, str, int]  # from, to, cards
@@ -35,8 +46,11 @@ def fresh(size: int) -> Cards:
     return {TABLE: size}
 
 
-def move(cards: Cards, moves: Iterable[Move]) -> None:
-    """Carry out moves. A place without cards is not listed."""
+def move(cards: Cards, moves: Iterable[Sequence[Any]]) -> None:
+    """Carry out moves; those that come from a journal are lists. A place without cards is not listed."""
+    source: str
+    target: str
+    number: int
     for source, target, number in moves:
         left = cards.get(source, 0) - number
         if left:
@@ -87,10 +101,14 @@ def part(cards: Cards, place: str, number: int, target: str) -> list[Move]:
 
 def broken(cards: Cards, size: int) -> str:
     """What is wrong with a ledger; empty where nothing is. MISSING and GONE are below zero where cards are too many."""
-    total = sum(cards.values())
+    total = least = 0
+    for number in cards.values():
+        total += number
+        if number < least:
+            least = number
     if total != size:
         return f"the places add up to {total} cards, not {size}"
-    if not cards or min(cards.values()) >= 0:
+    if least == 0:
         return ""
     below = [place for place, number in cards.items() if number < 0 and place not in (MISSING, GONE)]
     return f"fewer than no cards at {below[0]}" if below else ""

@@ -8,6 +8,7 @@ The light has three states only, so that a round without trouble gives none of t
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from controller.core import ledger
 from controller.core.clauses import enforces
@@ -18,10 +19,10 @@ from controller.core.service import CLAUSE_OF, give_beside
 from controller.core.state import State
 from firmware_bridge.messages import Light, Sound
 
-_NOT_TO_BE_DEALT = frozenset({DeckState.VOIDED, DeckState.LOCKED_OUT})
-_LONGEST = 64  # characters that a device takes
-_OUT_OF_SERVICE = DeviceState.OUT_OF_SERVICE  # a name of its own: guards.py tells why
-_ALL_WELL = (Light.GREEN, "", Sound.NONE)
+_NOT_TO_BE_DEALT: Final = frozenset({DeckState.VOIDED, DeckState.LOCKED_OUT})
+_LONGEST: Final = 64  # characters that a device takes
+_OUT_OF_SERVICE: Final = DeviceState.OUT_OF_SERVICE  # a name of its own: guards.py tells why
+_ALL_WELL: Final = (Light.GREEN, "", Sound.NONE)
 
 
 def to_be_locked(state: State, name: str) -> bool:
@@ -63,7 +64,7 @@ def _shown(shown: Light, text: str) -> str:
     return f"{int(shown)} {text[:_LONGEST]}"
 
 
-_SHOWN_WELL = _shown(*_ALL_WELL[:2])
+_SHOWN_WELL: Final = _shown(*_ALL_WELL[:2])
 
 
 def all_well(state: State) -> bool:

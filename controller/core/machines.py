@@ -8,9 +8,10 @@ state as it is, and says that the event may happen in it. The machines know noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from types import SimpleNamespace
+from typing import Any, Final, Generic, TypeVar
 
 from transitions import Machine as _Machine
 
@@ -68,14 +69,16 @@ class DeviceState(StrEnum):
     OUT_OF_SERVICE = "out_of_service"
 
 
-T, D, V = TableState, DeckState, DeviceState
+T: Final = TableState
+D: Final = DeckState
+V: Final = DeviceState
 Row = tuple[str, Iterable[Any], Any]
 
-_ROUND = (T.DEALING, T.ACTING, T.REVEALING, T.CLEARING)
-_PREPARING = (T.OPENING, T.WAITING, T.SUSPENDED)
-_AFTER_DEAL = (T.ACTING, T.REVEALING, T.CLEARING)
+_ROUND: Final = (T.DEALING, T.ACTING, T.REVEALING, T.CLEARING)
+_PREPARING: Final = (T.OPENING, T.WAITING, T.SUSPENDED)
+_AFTER_DEAL: Final = (T.ACTING, T.REVEALING, T.CLEARING)
 
-TABLE: tuple[Row, ...] = (
+TABLE: Final[tuple[Row, ...]] = (
     # kind, from, to (None: stays)
     ("table.configured", [T.CLOSED], None),
     ("table.opened", [T.CLOSED], T.OPENING),
@@ -128,11 +131,11 @@ TABLE: tuple[Row, ...] = (
     ("deck.removed", [*_PREPARING, T.IDLE, T.VOIDING], None),
 )  # fmt: skip
 
-_UNSHUFFLED = (D.STACKED, D.RACKED, D.MIXED, D.CUT)
-_PRESENT = tuple(state for state in D if state not in (D.LOCKED_OUT, D.REMOVED))
-_IDLE_HANDS = (D.VERIFIED, D.WASHED, D.STACKED, D.RACKED, D.MIXED, D.CUT, D.DELIVERED)
+_UNSHUFFLED: Final = (D.STACKED, D.RACKED, D.MIXED, D.CUT)
+_PRESENT: Final = tuple(state for state in D if state not in (D.LOCKED_OUT, D.REMOVED))
+_IDLE_HANDS: Final = (D.VERIFIED, D.WASHED, D.STACKED, D.RACKED, D.MIXED, D.CUT, D.DELIVERED)
 
-DECK: tuple[Row, ...] = (
+DECK: Final[tuple[Row, ...]] = (
     ("deck.accepted_prepared", [D.RECEIVED], D.MIXED),
     ("deck.inspected", [D.RECEIVED], D.INSPECTED),
     ("deck.verified", [D.INSPECTED], D.VERIFIED),
@@ -159,9 +162,9 @@ DECK: tuple[Row, ...] = (
     ("deck.removed", [*_PRESENT, D.LOCKED_OUT], D.REMOVED),
 )  # fmt: skip
 
-_CONNECTED = (V.READY, V.WORKING, V.JAMMED, V.FAILED)
+_CONNECTED: Final = (V.READY, V.WORKING, V.JAMMED, V.FAILED)
 
-DEVICE: tuple[Row, ...] = (
+DEVICE: Final[tuple[Row, ...]] = (
     ("device.connected", [V.UNKNOWN, V.LOST, *_CONNECTED], V.READY),
     ("device.refused", [V.UNKNOWN, V.LOST, *_CONNECTED], V.UNKNOWN),
     ("device.accepted", [V.UNKNOWN], V.UNKNOWN),
@@ -180,26 +183,6 @@ DEVICE: tuple[Row, ...] = (
 S = TypeVar("S", bound=StrEnum)
 
 
-class _Cursor:
-    """What the library moves: it is set to a state, triggered, and read."""
-
-    state: Any
-
-
-class _Found(dict[S, S]):
-    """What follows each state by one kind of event. The library is asked once for each: it has no guard and no
-    callback here, so its answer is always the same, and asked for thousands of times.
-    """
-
-    def __init__(self, ask: Callable[[S, str], S], kind: str) -> None:
-        super().__init__()
-        self._ask, self._kind = ask, kind
-
-    def __missing__(self, state: S) -> S:
-        self[state] = after = self._ask(state, self._kind)
-        return after
-
-
 class Moves(Generic[S]):
     """One machine over many things: a state and a kind of event in, the next state out."""
 
@@ -212,8 +195,7 @@ class Moves(Generic[S]):
         self._sources = {kind: tuple(sources) for kind, sources, _ in rows}
         self._allowed = {kind: frozenset(sources) for kind, sources in self._sources.items()}
         assert len(self._sources) == len(rows), "a kind has one row"
-        self.moves = {kind: _Found(self._trigger, kind) for kind in self.kinds}
-        self._cursor = _Cursor()
+        self._cursor = SimpleNamespace()  # what the library moves: it is set to a state, triggered, and read
         self._machine = _Machine(
             self._cursor,
             states=states,
@@ -223,6 +205,16 @@ class Moves(Generic[S]):
             send_event=True,
             ignore_invalid_triggers=False,
         )
+        self._moves: dict[str, dict[S, S]] = {}
+
+    def moves(self, kind: str) -> dict[S, S]:
+        """What follows each state by an event of this kind. The library is asked once for each: it has no guard and no
+        callback here, so its answer is always the same, and asked for thousands of times.
+        """
+        found = self._moves.get(kind)
+        if found is None:
+            self._moves[kind] = found = {state: self._trigger(state, kind) for state in self._sources[kind]}
+        return found
 
     def allows(self, state: S, kind: str) -> bool:
         """Whether an event of this kind may happen in this state; a kind the machine does not know always may."""
@@ -235,19 +227,20 @@ class Moves(Generic[S]):
 
     def after(self, state: S, kind: str) -> S:
         """The state after an event of this kind. An event that the state does not allow is an error of the caller."""
-        return self.moves[kind][state]
+        found = self.moves(kind).get(state)
+        return self._trigger(state, kind) if found is None else found  # the library says what is wrong
 
     def _trigger(self, state: S, kind: str) -> S:
         self._cursor.state = state
-        self._cursor.trigger(kind)  # type: ignore[attr-defined]  # the library puts it there
+        self._cursor.trigger(kind)  # the library has put it there
         after: S = self._cursor.state
         return after
 
 
-TABLE_MACHINE = Moves("table", TableState, TABLE, TableState.CLOSED)
-DECK_MACHINE = Moves("deck", DeckState, DECK, DeckState.RECEIVED)
-DEVICE_MACHINE = Moves("device", DeviceState, DEVICE, DeviceState.UNKNOWN)
-MACHINES: tuple[Moves[Any], ...] = (TABLE_MACHINE, DECK_MACHINE, DEVICE_MACHINE)
+TABLE_MACHINE: Final = Moves("table", TableState, TABLE, TableState.CLOSED)
+DECK_MACHINE: Final = Moves("deck", DeckState, DECK, DeckState.RECEIVED)
+DEVICE_MACHINE: Final = Moves("device", DeviceState, DEVICE, DeviceState.UNKNOWN)
+MACHINES: Final[tuple[Moves[Any], ...]] = (TABLE_MACHINE, DECK_MACHINE, DEVICE_MACHINE)
 
 
 def diagram(machine: Moves[Any]) -> str:

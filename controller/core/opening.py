@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -31,8 +31,8 @@ from controller.core.service import warn
 from controller.core.setup import setup_fault
 from controller.core.state import deck_with_back
 
-UNOPENED = (DeckState.RECEIVED, DeckState.INSPECTED, DeckState.VERIFIED, DeckState.SPREAD, DeckState.WASHED)
-IN_SHUFFLER = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
+UNOPENED: Final = (DeckState.RECEIVED, DeckState.INSPECTED, DeckState.VERIFIED, DeckState.SPREAD, DeckState.WASHED)
+IN_SHUFFLER: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 
 
 @takes(Configure)
@@ -202,7 +202,7 @@ def player_arrived(d: Decision, act: PlayerArrived) -> Refusal | None:
     """Chapter 4 again, for every deck that is not in the shuffler."""
     if not self_reshuffling(d.state):
         for name, deck in d.state.decks.items():
-            if deck.state not in (*IN_SHUFFLER, *UNOPENED, DeckState.LOCKED_OUT):
+            if deck.state not in {*IN_SHUFFLER, *UNOPENED, DeckState.LOCKED_OUT}:
                 return Refusal(f"deck {name} is not spread", "it lies spread on the table", ("5.H",))
     d.emit("player.arrived", "5.H", who=act.who)
     return None
@@ -212,7 +212,7 @@ def player_arrived(d: Decision, act: PlayerArrived) -> Refusal | None:
 def opening_completed(d: Decision) -> bool:
     """Every deck of the set-up has come through chapter 4."""
     state = d.state
-    ready = [deck for deck in state.decks.values() if deck.state not in (*UNOPENED, DeckState.LOCKED_OUT)]
+    ready = [deck for deck in state.decks.values() if deck.state not in {*UNOPENED, DeckState.LOCKED_OUT}]
     if len(ready) < decks_wanted(state) or len(state.decks) > decks_wanted(state):
         return False
     extra: dict[str, Any] = {"decks": sorted(state.decks)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.actions import (
     AcceptDevice,
@@ -22,12 +24,18 @@ from controller.core.guards import in_service, inside
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.state import State
 
-IN_A_ROUND = (TableState.DEALING, TableState.ACTING, TableState.REVEALING, TableState.CLEARING, TableState.STUB_COUNT)
-CLAUSE_OF = {"shuffler": "13.F", "shoe": "13.G"}
-OUT_HOW = ("covered", "removed", "marked")
+IN_A_ROUND: Final = (
+    TableState.DEALING,
+    TableState.ACTING,
+    TableState.REVEALING,
+    TableState.CLEARING,
+    TableState.STUB_COUNT,
+)
+CLAUSE_OF: Final = {"shuffler": "13.F", "shoe": "13.G"}
+OUT_HOW: Final = ("covered", "removed", "marked")
 
 # Each warning: who clears it, and whether its cause is gone as soon as it is told.
-WARNINGS: dict[str, tuple[str, bool]] = {
+WARNINGS: Final[dict[str, tuple[str, bool]]] = {
     "jam": ("dealer", False),
     "fail": ("floor", False),
     "lost": ("dealer", False),
@@ -37,9 +45,9 @@ WARNINGS: dict[str, tuple[str, bool]] = {
     "door": ("floor", False),
     "gap": ("floor", False),
 }
-_RANK = {"dealer": 0, "technician": 1, "floor": 2}
+_RANK: Final = {"dealer": 0, "technician": 1, "floor": 2}
 
-LIMIT = {
+LIMIT: Final = {
     "Shuffle": "shuffle_ms",
     "Deliver": "deliver_ms",
     "Dispense": "dispense_ms",
@@ -50,7 +58,7 @@ LIMIT = {
 }
 
 
-_LONGEST = {"shuffler": "Shuffle", "shoe": "SelfTest"}
+_LONGEST: Final = {"shuffler": "Shuffle", "shoe": "SelfTest"}
 
 
 def longest_cycle_ms(state: State, device: str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import msgspec
 
@@ -11,14 +12,15 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.setup import Setup
 
 
-class Given(msgspec.Struct):
+@dataclass(init=False)
+class Given:
     """A command that a device was given and has not finished. `id` is the number of its `command.given` event."""
 
     id: int
     name: str
     boot: int
     until_ms: int
-    args: dict[str, int | bool | str] = {}
+    args: dict[str, int | bool | str] = field(default_factory=dict)
     deck: str = ""
     target: str = ""  # whose stack it brings
     answered: bool = False
@@ -27,8 +29,46 @@ class Given(msgspec.Struct):
     presented: int = -1
     face_up: int = 0
 
+    def __init__(
+        self,
+        id: int,
+        name: str,
+        boot: int,
+        until_ms: int,
+        args: dict[str, int | bool | str] | None = None,
+        deck: str = "",
+        target: str = "",
+        answered: bool = False,
+        counted: int = -1,
+        fits: bool = True,
+        presented: int = -1,
+        face_up: int = 0,
+    ) -> None:
+        self.id, self.name, self.boot, self.until_ms = id, name, boot, until_ms
+        self.args = args if args is not None else {}
+        self.deck, self.target, self.answered = deck, target, answered
+        self.counted, self.fits, self.presented, self.face_up = counted, fits, presented, face_up
 
-class Device(msgspec.Struct):
+    def copy(self) -> Given:
+        """Another one, equal now."""
+        return Given(
+            self.id,
+            self.name,
+            self.boot,
+            self.until_ms,
+            self.args,
+            self.deck,
+            self.target,
+            self.answered,
+            self.counted,
+            self.fits,
+            self.presented,
+            self.face_up,
+        )
+
+
+@dataclass
+class Device:
     """A shuffler or a shoe."""
 
     state: DeviceState = DeviceState.UNKNOWN
@@ -48,11 +88,12 @@ class Device(msgspec.Struct):
     locked: bool = False  # as it was told last, or has told itself
     shown: str = ""  # the light and the text that it was told last
     opened_by: str = ""  # who reaches into it: until its next cycle or warning it is not locked
-    beside: list[Given] = []  # locks and lights without an answer: they are no cycles
+    beside: list[Given] = field(default_factory=list)  # locks and lights without an answer: they are no cycles
     out_how: str = ""  # covered, removed, marked
 
 
-class Deck(msgspec.Struct):
+@dataclass
+class Deck:
     """One deck, by the name on its box."""
 
     back: str
@@ -67,7 +108,8 @@ class Deck(msgspec.Struct):
     change_due: bool = False
 
 
-class Stack(msgspec.Struct):
+@dataclass
+class Stack:
     """A step of this round's programme, for one hand."""
 
     target: str
@@ -76,7 +118,8 @@ class Stack(msgspec.Struct):
     after_acting: bool = False
 
 
-class Round(msgspec.Struct):
+@dataclass
+class Round:
     """A round from its first card to its last."""
 
     number: int
@@ -87,7 +130,7 @@ class Round(msgspec.Struct):
     dealt: int = 0  # stacks of the plan that have reached their hands
     in_hand: int = 0  # cards of the present stack that the hand has already
     held: bool = False  # the present stack lies formed in the shoe
-    extra: dict[str, int] = {}
+    extra: dict[str, int] = field(default_factory=dict)
     face_up: int = 0
     to_rack: int = 0  # face-up cards in the stack now coming out
     count_wanted: bool = False
@@ -97,11 +140,12 @@ class Round(msgspec.Struct):
     misdealt: bool = False
     void: bool = False
     void_reason: str = ""
-    void_clause: list[str] = []
+    void_clause: list[str] = field(default_factory=list)
     wagers_open: bool = True  # wagers lie on the table
 
 
-class Warned(msgspec.Struct):
+@dataclass
+class Warned:
     """A warning that stands until its cause is gone and a person has cleared it."""
 
     text: str
@@ -113,14 +157,16 @@ class Warned(msgspec.Struct):
     since_ms: int = 0
 
 
-class WrongPins(msgspec.Struct):
+@dataclass
+class WrongPins:
     """Wrong PINs in a row under one name, and the lock-out they led to."""
 
     count: int
     until_ms: int = 0
 
 
-class Host(msgspec.Struct):
+@dataclass
+class Host:
     """The life of the computer in which the table's clock was last tied to the computer's own."""
 
     boot_id: str
@@ -128,25 +174,26 @@ class Host(msgspec.Struct):
     at_ms: int
 
 
-class State(msgspec.Struct):
+@dataclass
+class State:
     """Everything there is to know about a table."""
 
     seq: int = 0  # of the last event
     now_ms: int = 0
     table: TableState = TableState.CLOSED
-    setup: Setup = Setup()
+    setup: Setup = field(default_factory=Setup)
     configured: bool = False
     method: Method = Method.AUTOMATED_SHOE
     due: str = ""  # the back of the deck whose turn it is
-    decks: dict[str, Deck] = {}
-    retired: list[str] = []  # decks that have left; none comes back
-    devices: dict[str, Device] = {}
+    decks: dict[str, Deck] = field(default_factory=dict)
+    retired: list[str] = field(default_factory=list)  # decks that have left; none comes back
+    devices: dict[str, Device] = field(default_factory=dict)
     round: Round | None = None
-    seats: list[int] = []  # that have wagered
+    seats: list[int] = field(default_factory=list)  # that have wagered
     rounds: int = 0
     rounds_uncounted: int = 0
-    warnings: dict[str, Warned] = {}
-    wrong_pins: dict[str, WrongPins] = {}
+    warnings: dict[str, Warned] = field(default_factory=dict)
+    wrong_pins: dict[str, WrongPins] = field(default_factory=dict)
     host: Host | None = None
     why: str = ""  # suspended, or withdrawn from betting: because of this
 
@@ -156,8 +203,29 @@ class State(msgspec.Struct):
         return self.seq + 1
 
 
-_encoder = msgspec.msgpack.Encoder()  # not sorted: decks, devices and warnings are asked in the order they have
-_decoder = msgspec.msgpack.Decoder(State)
+# What lies in the fields of a state, for the decoder: a class that was compiled keeps only the outer type of each.
+_PARTS: Final[dict[type, dict[str, Any]]] = {
+    Given: {"args": dict[str, int | bool | str]},
+    Device: {"doing": Given | None, "at_exit": Given | None, "late": Given | None, "beside": list[Given]},
+    Deck: {"cards": dict[str, int]},
+    Round: {"seats": list[int], "plan": list[Stack], "extra": dict[str, int], "void_clause": list[str]},
+    Warned: {"clause": list[str]},
+    State: {
+        "decks": dict[str, Deck],
+        "retired": list[str],
+        "devices": dict[str, Device],
+        "round": Round | None,
+        "seats": list[int],
+        "warnings": dict[str, Warned],
+        "wrong_pins": dict[str, WrongPins],
+        "host": Host | None,
+    },
+}
+for _kind, _fields in _PARTS.items():
+    _kind.__annotations__.update(_fields)
+
+_encoder: Final = msgspec.msgpack.Encoder()  # not sorted: decks, devices and warnings are asked in the order they have
+_decoder: Final = msgspec.msgpack.Decoder(State)
 
 
 def encode(state: State) -> bytes:
@@ -170,13 +238,21 @@ def decode(data: bytes) -> State:
     return _decoder.decode(data)
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+@dataclass(init=False)
+class Event:
     """Something that the table has decided, or taken note of. `data` is plain JSON without fractions."""
 
     seq: int
     kind: str
     clause: tuple[str, ...]
     data: dict[str, Any]
+
+    # By hand, since one is made for every step of a round: what the library writes is not compiled.
+    def __init__(self, seq: int, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> None:
+        self.seq = seq
+        self.kind = kind
+        self.clause = clause
+        self.data = data
 
 
 def pending(state: State) -> list[Given]:

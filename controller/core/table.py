@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from controller.core import access, devices, locks
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
@@ -29,7 +29,7 @@ from controller.core.reports import (
 )
 from controller.core.state import Event, State
 
-_BETTING = TableState.BETTING  # a name of its own: guards.py tells why
+_BETTING: Final = TableState.BETTING  # a name of its own: guards.py tells why
 
 
 class Table:
@@ -125,7 +125,7 @@ def _not_now(d: Decision, action: Action) -> Refusal | None:
 
 
 # Who takes which report; all others are actions of people.
-_REPORTS: dict[type, Callable[[Decision, Any], None]] = {
+_REPORTS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceEvent: devices.event,
     CommandAnswered: devices.answered,
     DeviceReady: devices.ready,
@@ -147,7 +147,7 @@ def _clause_now(d: Decision, kind: str) -> tuple[str, ...]:
 
 
 # The clause that speaks of an action: of its moment, and of who may do it.
-_CLAUSE_OF_ACTION: dict[str, tuple[str, ...]] = {
+_CLAUSE_OF_ACTION: Final[dict[str, tuple[str, ...]]] = {
     "deck.inspected": ("4.A",),
     "deck.verified": ("4.A",),
     "deck.spread": ("4.B",),

@@ -10,7 +10,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -253,8 +253,8 @@ def _void_leaves_hands() -> list[Swap]:
         if not place.startswith("seat"):
             return place
         left = {p: n for p, n in state.decks[name].cards.items() if p not in hands}
-        deck = msgspec.structs.replace(state.decks[name], cards=left)
-        return right(msgspec.structs.replace(state, decks={**state.decks, name: deck}), name)
+        deck = replace(state.decks[name], cards=left)
+        return right(replace(state, decks={**state.decks, name: deck}), name)
 
     return _everywhere(right, next_place)
 

@@ -52,10 +52,10 @@ class WatchedFirmware(Firmware):
     watching: Watching
     name: str
 
-    def report(self, kind: type[DeviceEvent], /, **fields: object) -> None:
+    def report(self, what: type[DeviceEvent], **fields: object) -> None:
         """Tell the onlooker first, while everything lies as the device has seen it."""
-        self.watching.told(self.name, self.boot, kind, fields)
-        super().report(kind, **fields)
+        self.watching.told(self.name, self.boot, what, fields)
+        super().report(what, **fields)
 
     def _act(self, command: AnyCommand) -> None:
         self.watching.acted(self.name, self.boot, command)
@@ -103,16 +103,16 @@ class _Connection:
     """SQLite's own connection, whose commits go through the disk."""
 
     def __init__(self, connection: sqlite3.Connection, disk: Disk) -> None:
-        self._real = connection
+        self._inner = connection
         self._disk = disk
 
     def execute(self, statement: str, values: Any = ()) -> Any:
         if statement == "COMMIT":
-            return self._disk.commit(lambda: self._real.execute(statement))
-        return self._real.execute(statement, values)
+            return self._disk.commit(lambda: self._inner.execute(statement))
+        return self._inner.execute(statement, values)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
+        return getattr(self._inner, name)
 
 
 class FailingJournal(Journal):
@@ -126,25 +126,6 @@ class FailingJournal(Journal):
         connection = super()._connect()
         connection.execute("PRAGMA synchronous = OFF")  # no power fails here but the played one
         return cast(sqlite3.Connection, _Connection(connection, self._disk))
-
-
-class _Nobody:
-    """The host's end of a line while the host is off."""
-
-    deadline = math.inf
-
-    def tick(self, now: float) -> list[Any]:
-        return []
-
-    def receive(self, data: bytes, now: float) -> list[Any]:
-        return []
-
-    def take_output(self) -> bytes:
-        return b""
-
-    def connect(self, now: float) -> None: ...
-
-    def disconnect(self) -> None: ...
 
 
 class UnluckyHouse(House):
@@ -258,7 +239,7 @@ class UnluckyHouse(House):
         for wired in self._lines:
             wired.stirred = True
             wired.look(self.now)
-            wired.session = cast(HostSession, _Nobody())
+            wired.session = HostSession(host_boot=1)  # one that is never connected: nobody hears and nobody speaks
             wired.retry_at = math.inf
             wired.stirred = True
 

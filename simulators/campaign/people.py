@@ -39,10 +39,9 @@ _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 class ClumsyPeople(People):
     """The dealer and the floorperson, on a bad day."""
 
-    house: UnluckyHouse
-
     def __init__(self, house: UnluckyHouse, witness: Witness) -> None:
         super().__init__(house)
+        self.unlucky = house
         self.witness = witness
         self._at_next_step: list[Mishap] = []
         self._ignoring_until = 0.0
@@ -55,7 +54,7 @@ class ClumsyPeople(People):
         """A mistake is made now, or with the next step. False where there is nothing to do wrong."""
         rng = random.Random(mishap.salt)
         kind = mishap.kind
-        if self.house.dark:
+        if self.unlucky.dark:
             return False
         if kind == "wrong_button":
             self.press(self.some_button(rng))
@@ -81,7 +80,7 @@ class ClumsyPeople(People):
 
     def some_button(self, rng: random.Random) -> Action:
         """Anything, by anybody."""
-        state = self.house.state
+        state = self.unlucky.state
         kind = rng.choice(BUTTONS)
         role = rng.choice(kind.roles) if rng.random() < 0.8 else rng.choice(list(Role))
         decks = list(state.decks) or ["red-1"]
@@ -107,16 +106,16 @@ class ClumsyPeople(People):
         return kind(who=WHO[role], role=role, **fields)
 
     def _fresh(self, rng: random.Random) -> str:
-        state = self.house.state
-        new = [name for name in self.house.decks if name not in state.decks and name not in state.retired]
+        state = self.unlucky.state
+        new = [name for name in self.unlucky.decks if name not in state.decks and name not in state.retired]
         return rng.choice(new[:3]) if new else "red-1"
 
     def press(self, action: Action) -> list[Event]:
         """Somebody presses a button at this very moment; what the table takes, they do as well."""
-        if isinstance(action, act.GatherCards) and action.deck in self.house.state.decks:
+        if isinstance(action, act.GatherCards) and action.deck in self.unlucky.state.decks:
             for spot in self._spots_of(action.place):
                 self._move(action.deck, spot, self._own(action.deck))
-        round_ = self.house.state.round
+        round_ = self.unlucky.state.round
         left = [*round_.plan[round_.dealt :]] if round_ else []
         made = self._ask(action)
         if taken(made) and made:
@@ -129,26 +128,26 @@ class ClumsyPeople(People):
         if place in ("manual_shoe", "hand") and self.house.state.method is Method.AUTOMATED_SHOE:
             return []
         if place == "shoe":
-            return [] if "shoe" not in self.house.wired else self._spots(place)
+            return [] if "shoe" not in self.unlucky.wired else self._spots(place)
         return self._spots(place)
 
     def _do(self, action: Action, left: list[Any]) -> None:
         """What was said is done."""
-        cards, state = self.house.cards, self.house.state
+        cards, state = self.unlucky.cards, self.unlucky.state
         if isinstance(action, act.InsertDeck):
             if not cards.count(Spot(Place.INFEED)):
                 self._collect(action.deck, self._own(action.deck))
-                self.house.wired["shuffler"].device.load(self._own(action.deck), self.house.now)
+                self.unlucky.wired["shuffler"].device.load(self._own(action.deck), self.unlucky.now)
         elif isinstance(action, act.LoadDeck):
             self._collect(action.deck, self._own(action.deck))
             if state.method is not Method.AUTOMATED_SHOE:
                 cards.move_all(self._own(action.deck), SOURCE[state.method])
             elif not cards.count(Spot(Place.SHOE)):
-                self.house.wired["shoe"].device.load(self._own(action.deck), self.house.now)
+                self.unlucky.wired["shoe"].device.load(self._own(action.deck), self.unlucky.now)
         elif isinstance(action, act.SpreadDeck | act.ShuffleByHand | act.RemoveDeck):
             self._collect(action.deck, self._own(action.deck))
         elif isinstance(action, act.CloseTable):
-            for name in self.house.decks:
+            for name in self.unlucky.decks:
                 self._collect(name, self._own(name))
         elif isinstance(action, act.RemoveStub):
             self._take_stub()
@@ -163,14 +162,14 @@ class ClumsyPeople(People):
             self._expose()
 
     def _take_stub(self) -> None:
-        round_ = self.house.state.round
+        round_ = self.unlucky.state.round
         automated = round_ is not None and round_.method is Method.AUTOMATED_SHOE
         for spot in self._spots(ledger.SHOE) if automated else [self._source()]:
             self._fetch(spot, RACK)
 
     def _expose(self) -> None:
         """The card that was reported is turned up at the exit, or goes from the deck to the rack."""
-        cards, round_ = self.house.cards, self.house.state.round
+        cards, round_ = self.unlucky.cards, self.unlucky.state.round
         if round_ and round_.method is Method.AUTOMATED_SHOE:
             at_exit = [card for card in cards.pile(Spot(Place.EXIT, 0)) if not card.face_up]
             if at_exit:
@@ -180,22 +179,22 @@ class ClumsyPeople(People):
 
     def _grab(self, device: str) -> bool:
         """What lies at the exit is taken at once, whole or not."""
-        wired = self.house.wired.get(device)
-        if wired is None or not self.house.cards.count(wired.device.mechanics.exit):
+        wired = self.unlucky.wired.get(device)
+        if wired is None or not self.unlucky.cards.count(wired.device.mechanics.exit):
             return False
         self._take_from(device)
         return True
 
     def _open_door(self, mishap: Mishap) -> bool:
-        wired = self.house.wired.get(mishap.device)
-        if wired is None or not wired.device.door(True, self.house.now):
+        wired = self.unlucky.wired.get(mishap.device)
+        if wired is None or not wired.device.door(True, self.unlucky.now):
             return False
-        self.house.later(mishap.for_s, lambda: wired.device.door(False, self.house.now))
+        self.unlucky.later(mishap.for_s, lambda: wired.device.door(False, self.unlucky.now))
         return True
 
     def _clear_early(self) -> bool:
         """The dealer clears whatever stands, without looking."""
-        standing = list(self.house.state.warnings)
+        standing = list(self.unlucky.state.warnings)
         self._clear(standing)
         return bool(standing)
 
@@ -205,18 +204,18 @@ class ClumsyPeople(People):
 
     def _cut_short(self) -> None:
         """The dealer puts the cover card in too near the top, then loads the deck as it is."""
-        state = self.house.state
+        state = self.unlucky.state
         for name, deck in state.decks.items():
             if deck.state is DeckState.MIXED and state.table in _LOOSE:
                 self.press(act.CutDeck(who=WHO[Role.DEALER], role=Role.DEALER, deck=name, depth=5))
-                if self.house.state.decks[name].state is DeckState.MIXED:
+                if self.unlucky.state.decks[name].state is DeckState.MIXED:
                     self.press(act.LoadDeck(who=WHO[Role.DEALER], role=Role.DEALER, deck=name))
                 return
 
     def _drop(self, rng: random.Random) -> bool:
         """A card of a deck in use falls out of somebody's hands."""
-        cards = self.house.cards
-        spots = [*cards.spots(Place.HAND), RACK, *(self._own(name) for name in self.house.state.decks)]
+        cards = self.unlucky.cards
+        spots = [*cards.spots(Place.HAND), RACK, *(self._own(name) for name in self.unlucky.state.decks)]
         spot = rng.choice(spots)
         if not cards.count(spot):
             return False
@@ -226,7 +225,7 @@ class ClumsyPeople(People):
 
     def _wrong_deck(self, mishap: Mishap) -> None:
         """A whole deck goes into a device that is empty, whatever deck it is; the dealer says which, truly."""
-        house, cards, state = self.house, self.house.cards, self.house.state
+        house, cards, state = self.unlucky, self.unlucky.cards, self.unlucky.state
         device = mishap.device
         spot = Spot(Place.INFEED) if device == "shuffler" else Spot(Place.SHOE)
         whole = [name for name in state.decks if self._whole(name)]
@@ -238,21 +237,21 @@ class ClumsyPeople(People):
         house.look()
         self.pause()
         told = act.InsertDeck if device == "shuffler" else act.LoadDeck
-        if house.state.decks.get(deck) and house.state.decks[deck].state not in (*_IN_SHUFFLER, DeckState.LOADED):
+        if house.state.decks.get(deck) and house.state.decks[deck].state not in {*_IN_SHUFFLER, DeckState.LOADED}:
             made = self.tell(told, deck=deck)
             found = house.state.decks.get(deck)
-            if not taken(made) and found and found.state not in (*_IN_SHUFFLER, DeckState.LOADED):
+            if not taken(made) and found and found.state not in {*_IN_SHUFFLER, DeckState.LOADED}:
                 self._move(deck, spot, self._own(deck))  # out again
 
     def _whole(self, name: str) -> bool:
-        spots = [RACK, *self.house.cards.spots(Place.TABLE)]
-        return sum(card.deck == name for spot in spots for card in self.house.cards.pile(spot)) == DECK_SIZE
+        spots = [RACK, *self.unlucky.cards.spots(Place.TABLE)]
+        return sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot)) == DECK_SIZE
 
     def _move(self, deck: str, source: Spot, target: Spot) -> int:
         number = 0
-        for card in self.house.cards.pile(source):
+        for card in self.unlucky.cards.pile(source):
             if card.deck == deck and source != target:
-                self.house.cards.move_card(card, source, target)
+                self.unlucky.cards.move_card(card, source, target)
                 number += 1
         return number
 
@@ -260,7 +259,7 @@ class ClumsyPeople(People):
 
     def _ask(self, action: Action) -> list[Event]:
         """Tell the table, which must answer."""
-        house = self.house
+        house = self.unlucky
         before = house.restarts
         made = house.report(action)  # type: ignore[arg-type]
         if not house.dark and house.restarts == before:
@@ -287,7 +286,7 @@ class ClumsyPeople(People):
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Do what has to be done. Who has nothing to do looks again when the table has changed, or after a moment."""
-        house = self.house
+        house = self.unlucky
         end = house.now + limit_s
         while house.dark or house.state.table is not stop or house.state.round is not None:
             if house.now > end:
@@ -304,30 +303,30 @@ class ClumsyPeople(People):
         self._in_the_dark()
         pause = self._mistake("long_pause")
         if pause:
-            self.house.run(lambda: False, 60.0 + 90.0 * pause.for_s)
-            self.house.wait_for_light()
-        mixed = any(deck.state is DeckState.MIXED for deck in self.house.state.decks.values())
+            self.unlucky.run(lambda: False, 60.0 + 90.0 * pause.for_s)
+            self.unlucky.wait_for_light()
+        mixed = any(deck.state is DeckState.MIXED for deck in self.unlucky.state.decks.values())
         if mixed and self._mistake("short_cut"):
             self._cut_short()
-        gone = [key for key, warned in self.house.state.warnings.items() if warned.gone]
+        gone = [key for key, warned in self.unlucky.state.warnings.items() if warned.gone]
         if gone and self._mistake("early_clear"):
             self._clear(gone)
         wrong = self._mistake("wrong_deck")
         if wrong:
             self._wrong_deck(wrong)
         self._tidy_rack()
-        if self.house.state.warnings and self._mistake("ignored_warning"):
-            self._ignoring_until = self.house.now + IGNORED_S
-        if self.house.state.warnings and self.house.now < self._ignoring_until:
+        if self.unlucky.state.warnings and self._mistake("ignored_warning"):
+            self._ignoring_until = self.unlucky.now + IGNORED_S
+        if self.unlucky.state.warnings and self.unlucky.now < self._ignoring_until:
             return self._go_on_regardless()
         return self._open_again() or self._give_up_device() or self._back_to_method() or super().chore()
 
     def _go_on_regardless(self) -> bool:
         """What has to be done, but for the warnings."""
-        state = self.house.state
+        state = self.unlucky.state
         if state.table in (TableState.VOIDING, TableState.STUB_COUNT):
             return super().chore()
-        if any(self._device_chore(name) for name in list(self.house.wired)):
+        if any(self._device_chore(name) for name in list(self.unlucky.wired)):
             return True
         if state.round and not state.round.void:
             return self._round_chore()
@@ -335,15 +334,15 @@ class ClumsyPeople(People):
 
     def _in_the_dark(self) -> None:
         """The host is off and its screen with it; a stack that comes out is taken all the same."""
-        while self.house.dark:
-            self.house.step()
-            for name, wired in self.house.wired.items():
-                if self.house.dark and wired.device.mechanics.mode is not Mode.WORKING:
+        while self.unlucky.dark:
+            self.unlucky.step()
+            for name, wired in self.unlucky.wired.items():
+                if self.unlucky.dark and wired.device.mechanics.mode is not Mode.WORKING:
                     self._take_from(name)
 
     def _open_again(self) -> bool:
         """A table that was closed or left idle by mistake."""
-        state = self.house.state
+        state = self.unlucky.state
         if state.table is TableState.CLOSED:
             return taken(self.tell(act.OpenTable))
         if state.table is not TableState.IDLE:
@@ -358,7 +357,7 @@ class ClumsyPeople(People):
 
     def _give_up_device(self) -> bool:
         """A dead device is marked out of order, and another way is found."""
-        house, state = self.house, self.house.state
+        house, state = self.unlucky, self.unlucky.state
         for name, wired in house.wired.items():
             device = state.devices[name]
             dead = FaultName.DEAD in wired.device.faults
@@ -375,7 +374,7 @@ class ClumsyPeople(People):
 
     def _back_to_method(self) -> bool:
         """Devices that work are used, and the table deals as it was set up wherever that is possible."""
-        house, state = self.house, self.house.state
+        house, state = self.unlucky, self.unlucky.state
         if state.round or state.table not in _LOOSE:
             return False
         for name, device in state.devices.items():
@@ -395,7 +394,7 @@ class ClumsyPeople(People):
 
     def _one_deck(self) -> bool:
         """Without a shuffler, one of two decks leaves the table."""
-        state = self.house.state
+        state = self.unlucky.state
         if in_service(state, "shuffler") or len(state.decks) < 2:
             return False
         for name, deck in state.decks.items():
@@ -408,18 +407,18 @@ class ClumsyPeople(People):
 
     def _tidy_rack(self) -> None:
         """Spare cards without their deck do not stay in the rack."""
-        pile = self.house.cards.pile(RACK)
+        pile = self.unlucky.cards.pile(RACK)
         if any(card.index >= DECK_SIZE for card in pile):
             decks = {card.deck for card in pile if card.index < DECK_SIZE}
             for card in pile:
                 if card.deck not in decks:
-                    self.house.cards.move_card(card, RACK, FLOOR)
+                    self.unlucky.cards.move_card(card, RACK, FLOOR)
 
     # --- as good people do, with what may have gone wrong before ------------------------------------------------------
 
     def _take(self, name: str) -> bool:
-        device = self.house.wired[name].device
-        if not self.house.cards.count(device.mechanics.exit) or device.mechanics.mode is Mode.WORKING:
+        device = self.unlucky.wired[name].device
+        if not self.unlucky.cards.count(device.mechanics.exit) or device.mechanics.mode is Mode.WORKING:
             return False
         self.pause()  # a stack is taken when it is whole, and when the table knows of it
         self._take_from(name)
@@ -427,7 +426,7 @@ class ClumsyPeople(People):
 
     def _take_from(self, name: str) -> None:
         """Take what lies at the exit, and lay it where it belongs."""
-        house = self.house
+        house = self.unlucky
         device = house.wired[name].device
         pile = house.cards.pile(device.mechanics.exit)
         if not pile:
@@ -443,27 +442,27 @@ class ClumsyPeople(People):
 
     def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
         """Take the cards of a deck, or all, from a spot; at an exit the sensor sees it, and all of them come."""
-        for wired in self.house.wired.values():
+        for wired in self.unlucky.wired.values():
             if spot == wired.device.mechanics.exit:
-                number = sum(card.deck == deck or not deck for card in wired.device.take(target, self.house.now))
+                number = sum(card.deck == deck or not deck for card in wired.device.take(target, self.unlucky.now))
                 self._put_away_foreign(target, deck)
                 return number
-        number = self._move(deck, spot, target) if deck else len(self.house.cards.move_all(spot, target))
+        number = self._move(deck, spot, target) if deck else len(self.unlucky.cards.move_all(spot, target))
         self._put_away_foreign(spot, deck)
         return number
 
     def _put_away_foreign(self, spot: Spot, deck: str) -> None:
         """A spare card with another back is seen at once, and put back to the spares."""
-        for card in self.house.cards.pile(spot):
+        for card in self.unlucky.cards.pile(spot):
             if deck and card.deck != deck and card.index >= DECK_SIZE:
-                self.house.cards.move_card(card, spot, FLOOR)
+                self.unlucky.cards.move_card(card, spot, FLOOR)
 
     def _collect(self, deck: str, target: Spot) -> None:
         super()._collect(deck, target)
         self._put_away_foreign(target, deck)
 
     def _gather(self, name: str) -> bool:
-        state = self.house.state
+        state = self.unlucky.state
         if state.round and state.round.deck == name and state.round.wagers_open:
             return False
         place = next_place(state, name)
@@ -471,11 +470,11 @@ class ClumsyPeople(People):
             return super()._gather(name)
         number = self._put_back(name) if place == ledger.TAKEN else 0
         number += sum(self._fetch(spot, self._own(name), name) for spot in self._spots(place))
-        self.house.look()
+        self.unlucky.look()
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
 
     def _remove_stub(self, method: Method) -> bool:
-        if method is Method.AUTOMATED_SHOE and emptied_by_device(self.house.state, ledger.SHOE):
+        if method is Method.AUTOMATED_SHOE and emptied_by_device(self.unlucky.state, ledger.SHOE):
             return False
         made = self.tell(act.RemoveStub)
         if taken(made):
@@ -483,13 +482,13 @@ class ClumsyPeople(People):
         return taken(made)
 
     def _device_chore(self, name: str) -> bool:
-        if self.house.state.devices[name].hindered:
+        if self.unlucky.state.devices[name].hindered:
             self._fetch_retired(name)
         return super()._device_chore(name)
 
     def _fetch_retired(self, name: str) -> None:
         """A deck that has left the table in the books, and still lies in a device, comes out when that is seen to."""
-        cards, kept = self.house.cards, set(self.house.state.decks)
+        cards, kept = self.unlucky.cards, set(self.unlucky.state.decks)
         for spot in [Spot(Place.SHOE), *self._spots(ledger.IN_DEVICE[name][0])]:
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - kept):
                 self._move(deck, spot, self._own(deck))
@@ -497,8 +496,8 @@ class ClumsyPeople(People):
     def _load(self, name: str) -> bool:
         """A deck that lies in the shoe already was put there, and not told; another one comes out."""
         shoe = Spot(Place.SHOE)
-        there = {card.deck for card in self.house.cards.pile(shoe)}
-        if self.house.state.method is Method.AUTOMATED_SHOE and there:
+        there = {card.deck for card in self.unlucky.cards.pile(shoe)}
+        if self.unlucky.state.method is Method.AUTOMATED_SHOE and there:
             if name in there:
                 return taken(self.tell(act.LoadDeck, deck=name))
             for deck in there:
@@ -507,7 +506,7 @@ class ClumsyPeople(People):
 
     def _take_away(self, name: str) -> bool:
         """Nobody looks at the clock: an old deck is taken away when the table says so."""
-        told = self.house.live.table.next_step(self.house.now)
+        told = self.unlucky.live.table.next_step(self.unlucky.now)
         return "3.C" in told.clause and super()._take_away(name)
 
     def _lay(self) -> bool:
@@ -516,7 +515,7 @@ class ClumsyPeople(People):
 
     def _lay_up_to(self) -> None:
         """Lay the cards that are still missing before the hands: what was laid and not told is not laid again."""
-        round_, cards = self.house.state.round, self.house.cards
+        round_, cards = self.unlucky.state.round, self.unlucky.cards
         if round_ is None:
             return
         for target in dict.fromkeys(stack.target for stack in round_.plan):

@@ -30,9 +30,9 @@ class MovesAgain(ActsAgain):
 class TellsOnlyListeners(Firmware):
     """Drops what happens while no host is there."""
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
-        if self._greeted or kind is PowerUp:
-            super().report(kind, **fields)
+    def report(self, what: type[Event], **fields: object) -> None:
+        if self._greeted or what is PowerUp:
+            super().report(what, **fields)
 
 
 @fails("cards.locked")

@@ -73,7 +73,7 @@ class RemembersEight(Firmware):
     def _command(self, command: AnyCommand, data: bytes) -> None:
         super()._command(command, data)
         while len(self._answers) > 8:
-            self._answers.popitem(last=False)
+            del self._answers[next(iter(self._answers))]
 
 
 class _TakesLowerIds(Firmware):

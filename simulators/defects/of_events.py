@@ -48,8 +48,8 @@ class ForgetsOneLess(Firmware):
 class LeavesGaps(Firmware):
     """Counts its events by twos."""
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
-        super().report(kind, **fields)
+    def report(self, what: type[Event], **fields: object) -> None:
+        super().report(what, **fields)
         self._next_event += 1
 
 
@@ -57,8 +57,8 @@ class LeavesGaps(Firmware):
 class TellsTwice(Firmware):
     """Sends every new event in two packets."""
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
-        super().report(kind, **fields)
+    def report(self, what: type[Event], **fields: object) -> None:
+        super().report(what, **fields)
         if self._greeted:
             self._send(self._events[-1][1])
 
@@ -67,9 +67,9 @@ class TellsTwice(Firmware):
 class StartsInSilence(Firmware):
     """Does not tell that it has started."""
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
-        if kind is not PowerUp:
-            super().report(kind, **fields)
+    def report(self, what: type[Event], **fields: object) -> None:
+        if what is not PowerUp:
+            super().report(what, **fields)
 
 
 @fails("event.stored_beyond")
@@ -127,8 +127,8 @@ class LittleRoom(Firmware):
 class NumbersWhatItDrops(Firmware):
     """Gives a number to an event that it drops."""
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
+    def report(self, what: type[Event], **fields: object) -> None:
         kept = len(self._events)
-        super().report(kind, **fields)
+        super().report(what, **fields)
         if len(self._events) == kept:
             self._next_event += 1

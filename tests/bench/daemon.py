@@ -231,11 +231,11 @@ class Timed(Firmware):
     waiting: ClassVar[bool] = False  # for the next command
     _stacks = 0  # in this round
 
-    def report(self, kind: type[Event], /, **fields: object) -> None:
+    def report(self, what: type[Event], **fields: object) -> None:
         assert isinstance(self.link, TimedLink)
-        if kind is StackTaken and 0 < self._stacks < STACKS:
+        if what is StackTaken and 0 < self._stacks < STACKS:
             self.link.taken_at, Timed.waiting = -1.0, True
-        super().report(kind, **fields)
+        super().report(what, **fields)
 
     def _command(self, command: AnyCommand, data: bytes) -> None:
         assert isinstance(self.link, TimedLink)

@@ -94,7 +94,7 @@ def test_the_core_touches_nothing_outside(path: Path) -> None:
     import ast
 
     outside = {"firmware_bridge", "msgspec", "transitions"}
-    allowed = {"controller", *outside, "typing", "enum", "collections", "functools", "math"}
+    allowed = {"controller", *outside, "typing", "dataclasses", "types", "enum", "collections", "functools", "math"}
     assert top_names(path) - {"__future__"} <= allowed
     assert not top_names(path) & IMPURE
     assert all(name.startswith("controller.core") for name in imported(path) if name.startswith("controller"))
