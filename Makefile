@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
+.PHONY: fast test-compiled run test test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
 .PHONY: test-deb test-appliance clean
 
 run: $(READY)
@@ -55,11 +55,25 @@ lint: $(READY)
 	$(BIN)/mypy
 
 # 100,000 rounds of bad luck from one seed, and every planted defect; docs/reliability.md.
-campaign: $(READY)
-	$(BIN)/shoesim campaign --seed 1 --rounds 100000 --jobs $$(nproc) --defects --html build/campaign.html
+campaign: $(FAST)/.ready
+	PYTHONPATH=$(FAST) $(BIN)/shoesim campaign --seed 1 --rounds 100000 --jobs $$(nproc) --html build/campaign.html
+	$(BIN)/shoesim campaign --seed 1 --rounds 0 --jobs $$(nproc) --defects
 
-bench: $(READY)
-	$(BIN)/python -m tests.bench
+# What a round goes through, compiled with mypyc: for campaigns and figures alone. Needs a C compiler.
+FAST := build/fast
+SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
+fast: $(FAST)/.ready
+$(FAST)/.ready: $(READY) $(SOURCES)
+	@echo "compiling what a round goes through, a few minutes ..."
+	@$(BIN)/python -m simulators.compiled $(FAST)
+	@touch $@
+
+# The same rounds and the same campaign, compiled and not: every byte of the journal and of the report is the same.
+test-compiled: $(FAST)/.ready
+	FAST=$(FAST) $(BIN)/pytest tests/compiled
+
+bench: $(READY) $(FAST)/.ready
+	FAST=$(FAST) $(BIN)/python -m tests.bench
 
 # The environment holds exactly what requirements.lock names, hashes checked, and this checkout itself.
 $(READY): requirements.lock pyproject.toml
