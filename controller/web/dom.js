@@ -45,10 +45,12 @@ export const byId = (id) => document.getElementById(id);
 
 // A button must not be taken from under a finger: what is pressed is drawn anew when the finger is up again.
 let pressed = null;
+let presses = 0;
 const postponed = new Map(); // place → what to fill it with
-addEventListener("pointerdown", (event) => { pressed = event.target; }, true);
+addEventListener("pointerdown", (event) => { pressed = event.target; presses += 1; }, true);
 for (const kind of ["pointerup", "pointercancel"])
-  addEventListener(kind, () => setTimeout(() => {
+  addEventListener(kind, (event, press = presses) => setTimeout(() => {
+    if (press !== presses) return; // the finger is down again already
     pressed = null;
     const list = [...postponed];
     postponed.clear();

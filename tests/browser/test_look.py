@@ -218,3 +218,25 @@ def test_the_link_is_drawn_over_time(screen: Callable[..., Person]) -> None:
     assert "ok for" in page.js("document.querySelector('.plot svg').getAttribute('aria-label')")
     page.click("[data-device=shoe] button", "Last frames")
     assert page.see("dialog pre").count("\n") > 3
+
+
+# Two presses in quick succession, and news between the second and its end.
+TWICE = """(async () => {
+  const { fill } = await import("/web/dom.js");
+  const place = document.body.appendChild(document.createElement("div"));
+  const button = document.createElement("button");
+  const soon = () => new Promise(done => setTimeout(done, 50));
+  const finger = kind => place.firstChild.dispatchEvent(new PointerEvent(kind, {bubbles: true}));
+  fill(place, 1, () => button);
+  finger("pointerdown"); finger("pointerup"); finger("pointerdown");
+  await soon();
+  fill(place, 2, () => document.createElement("button"));
+  const kept = place.firstChild === button;
+  finger("pointerup");
+  await soon();
+  return [kept, place.firstChild !== button];
+})()"""
+
+
+def test_no_button_is_taken_from_under_a_quick_finger(screen: Callable[..., Person]) -> None:
+    assert screen("--paused").page.js(TWICE) == [True, True]
