@@ -34,13 +34,21 @@ Withdraw = Callable[[str, int], None]
 class LiveTable:
     """One table with its journal. After an error of the journal it must be thrown away and started again."""
 
-    def __init__(self, journal: Journal | MemoryJournal, send: Send, forget: Forget, withdraw: Withdraw) -> None:
+    def __init__(
+        self,
+        journal: Journal | MemoryJournal,
+        send: Send,
+        forget: Forget,
+        withdraw: Withdraw,
+        snapshot_every: int | None = None,
+    ) -> None:
         self._journal = journal
         self._send = send
         self._forget = forget
         self._withdraw = withdraw
         self.table = Table(restore(journal))
-        self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
+        self._snapshot_every = snapshot_every or SNAPSHOT_EVERY
+        self._snapshot_at = self.state.seq + self._snapshot_every
 
     @property
     def state(self) -> State:
@@ -70,7 +78,7 @@ class LiveTable:
         if isinstance(report, DeviceEvent):
             self._forget(report.device, self.mark(report.device))
         if table.state.seq >= self._snapshot_at:
-            self._snapshot_at = self.state.seq + SNAPSHOT_EVERY
+            self._snapshot_at = self.state.seq + self._snapshot_every
             with contextlib.suppress(JournalError):  # it only saves time: what was stored and sent stays done
                 self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)
         return events

@@ -189,11 +189,12 @@ class House:
         card_by_card: bool = False,
         build: Callable[..., Firmware] = Firmware,
         keep: int | None = None,
+        snapshot_every: int | None = None,
     ) -> None:
         """Without a `journal_file` the journal is in memory. `timing` is that of the links.
 
         `card_by_card` moves every card at its own time, also where nobody looks. `keep`: hold at least so many of the
-        latest events in memory, and let the older ones go; None holds all.
+        latest events in memory, and let the older ones go; None holds all. `snapshot_every`: so many events.
         """
         self.setup = setup or Setup()
         self.now = 0.0
@@ -217,6 +218,7 @@ class House:
         self._minute, self._minute_stamp = -1, ""
         self._file = journal_file
         self._keep = keep
+        self._snapshot_every = snapshot_every
         self._quality = quality
         self._timing = timing
         self._rng = random.Random(f"{seed}/wires")
@@ -272,7 +274,7 @@ class House:
 
     def _start_host(self) -> None:
         """Start from the journal, as the daemon does: with no memory of its own."""
-        self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw)
+        self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw, self._snapshot_every)
         self.state: State = self.live.state  # what the table believes
         self._next_at = -math.inf  # when something happens next; true after a look
         self._table_at = math.inf  # when the table wants a tick, as it was after this event

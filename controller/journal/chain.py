@@ -28,8 +28,6 @@ _SMALLEST_NUMBER: Final = -LARGEST_NUMBER
 _TS: Final = re.compile(
     r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z", re.ASCII
 )
-_WHOLE: Final = frozenset({int, bool})
-_TEXT: Final = frozenset({str, type(None)})
 _KIND: Final = re.compile(r"[a-z][a-z0-9_]{0,31}\.[a-z][a-z0-9_]{0,31}")
 _SHA256: Final = sha256()
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
@@ -209,12 +207,13 @@ def _plain(value: dict[Any, Any], depth: int) -> bool:
 
 
 def _plain_value(value: Any, depth: int) -> bool:
+    kind = type(value)
     if isinstance(value, int):
-        return type(value) in _WHOLE and _SMALLEST_NUMBER <= value <= LARGEST_NUMBER
-    if type(value) is dict:
+        return (kind is int or kind is bool) and _SMALLEST_NUMBER <= value <= LARGEST_NUMBER
+    if kind is dict:
         return _plain(value, depth - 1)
-    if (type(value) is not list and type(value) is not tuple) or depth == 1:
-        return type(value) in _TEXT
+    if (kind is not list and kind is not tuple) or depth == 1:
+        return kind is str or value is None
     for part in value:  # noqa: SIM110 - all() would make a generator for each of them
         if not _plain_value(part, depth - 1):
             return False

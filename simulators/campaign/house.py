@@ -25,6 +25,7 @@ from simulators.shuffling import Shelf
 from simulators.wires import WireQuality
 
 RESTART_S = 2.0  # how long a host that was stopped by its disk waits before it tries again
+SNAPSHOT_EVERY = 250  # events: so that a shift has some
 _QUALITIES = {
     "wire_loss": WireQuality(lose=0.1),
     "wire_flips": WireQuality(flip=3e-4),
@@ -155,6 +156,7 @@ class UnluckyHouse(House):
             sets=4 + len(shift.mishaps),
             way=Shelf(10, passes=1),
             build=self._build,
+            snapshot_every=SNAPSHOT_EVERY,
         )
         if shift.setup.shuffler and shift.setup.shuffler.recognises:
             self.sim.shoe.mechanics.capabilities |= {Capability.RECOGNISES}

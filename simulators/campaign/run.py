@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import tempfile
 import traceback
@@ -13,7 +12,6 @@ from typing import TypeVar
 
 import msgspec
 
-from controller import live
 from controller.core.machines import TableState
 from simulators.campaign.checks import Broken
 from simulators.campaign.defects import DEFECTS, RATE, WITHIN, planted
@@ -24,7 +22,6 @@ from simulators.campaign.witness import Witness
 from simulators.people import NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
-SNAPSHOT_EVERY = 250  # events: so that a shift has some
 CALM = ("clock_jumps",)  # the luck of a day on which nothing happens
 LONGEST_S = 2400.0  # of virtual time, for one round with all that comes in between
 
@@ -103,7 +100,7 @@ def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
     """One table from its opening to the end of the shift, or to the first thing that does not hold."""
     mishaps = [mishap for mishap in shift.mishaps if only is None or mishap.number in only]
     folder = FAST_FOLDER if FAST_FOLDER.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="campaign-", dir=folder) as made, _snapshots_often():
+    with tempfile.TemporaryDirectory(prefix="campaign-", dir=folder) as made:
         witness = Witness(shift)
         house = UnluckyHouse(Path(made) / "journal.db", shift, witness)
         witness.house = house
@@ -171,15 +168,6 @@ def comes_back(witness: Witness, people: ClumsyPeople) -> None:
     """The table must get into play again."""
     back = people.work(limit_s=LONGEST_S)
     witness.check("comes back", back, people.house.live.table.next_step(people.house.now))
-
-
-@contextlib.contextmanager
-def _snapshots_often() -> Iterator[None]:
-    before, live.SNAPSHOT_EVERY = live.SNAPSHOT_EVERY, SNAPSHOT_EVERY
-    try:
-        yield
-    finally:
-        live.SNAPSHOT_EVERY = before
 
 
 # --- a whole campaign -----------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ NEEDED_PER_S = YEAR_ROUNDS / (15 * 60)  # a table-year in a quarter of an hour
 SEATS = (1, 2, 3, 4, 5, 6)
 CORE_ROUNDS = 100
 WHOLE_ROUNDS, WHOLE_TURNS = 50, 7  # rounds in a turn, and turns of which the median counts
-KEPT_EVENTS = 2000  # in memory; the year has 36 million
+KEPT_EVENTS = 200  # in memory, and as many from snapshot to snapshot; the year has 36 million
 
 
 def core_alone() -> tuple[float, float]:
@@ -67,7 +67,8 @@ def collected() -> Iterator[None]:
 def whole_stack(timing: LinkTiming | None = None, *, durable: bool = True) -> float:
     """Rounds in a second of processor time: people, core, journal, sessions, links, frames, firmware and cards."""
     with tempfile.TemporaryDirectory() as folder:
-        house = House(Path(folder) / "journal.db" if durable else None, timing=timing, keep=KEPT_EVENTS)
+        file = Path(folder) / "journal.db" if durable else None
+        house = House(file, timing=timing, keep=KEPT_EVENTS, snapshot_every=None if durable else KEPT_EVENTS)
         people = People(house)
         assert people.open()
         rates = []
