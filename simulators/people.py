@@ -51,6 +51,7 @@ _CLEARING: Final = TableState.CLEARING
 _PREPARING: Final = frozenset({TableState.OPENING, TableState.WAITING, TableState.SUSPENDED})
 _UNSHUFFLED: Final = frozenset({DeckState.STACKED, DeckState.RACKED})
 _MIXED: Final = DeckState.MIXED
+_TO_BE_INSERTED: Final = frozenset({DeckState.STACKED, DeckState.RACKED, DeckState.MIXED})
 _TO_BE_LOADED: Final = frozenset({DeckState.CUT, DeckState.DELIVERED})
 _AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
 
@@ -342,8 +343,10 @@ class People:
                 return False
             shuffler.load(self._own(name), self.house.now)
         self.pause()
-        if self.house.state.decks[name].state in (DeckState.STACKED, DeckState.RACKED, DeckState.MIXED):
-            if taken(self.tell(act.InsertDeck, deck=name)):
+        if self.house.state.decks[name].state in _TO_BE_INSERTED:
+            told = taken(self.tell(act.InsertDeck, deck=name))
+            found = self.house.state.decks.get(name)
+            if told or (found and found.state not in _TO_BE_INSERTED):  # the shuffler may have told it just before
                 return True
             cards.pick(name, Spot(Place.INFEED), self._own(name))  # out again
             return False

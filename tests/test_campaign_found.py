@@ -135,6 +135,19 @@ def test_a_deck_that_the_shoe_tells_of_before_the_dealer_does_stays_in_it() -> N
     assert found.faults == {"silence": 1}
 
 
+def test_a_deck_that_the_shuffler_tells_of_before_the_dealer_does_stays_in_it() -> None:
+    """The same in the infeed: a shuffler that had lost its power began to shuffle, and the dealer took the deck out."""
+    found = play_shift(draw(1, 2635), only=[2])
+    assert found.violations == []
+    assert found.faults == {"power_loss": 1}
+
+
+def test_nobody_hears_a_device_that_is_plugged_in_while_the_host_is_off() -> None:
+    """The session that stands for a host without power was connected, and decided."""
+    found = play_shift(draw(1, 3652), only=[14, 15])
+    assert found.violations == []
+
+
 def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], tmp_path: Path) -> None:
     """It was booked on the dealer's pile, and the void was complete with three cards at the seat."""
     house, people = opened(houses, tmp_path)

@@ -129,6 +129,12 @@ class FailingJournal(Journal):
         return cast(sqlite3.Connection, _Connection(connection, self._disk))
 
 
+class _Nobody(HostSession):
+    """The host's end of a line while the host is off: it is never connected, hears nothing and says nothing."""
+
+    def connect(self, now: float) -> None: ...
+
+
 class UnluckyHouse(House):
     """A house with its luck. `confuse` is how a mishap reaches the people."""
 
@@ -241,7 +247,7 @@ class UnluckyHouse(House):
         for wired in self._lines:
             wired.stirred = True
             wired.look(self.now)
-            wired.session = HostSession(host_boot=1)  # one that is never connected: nobody hears and nobody speaks
+            wired.session = _Nobody(host_boot=1)
             wired.retry_at = math.inf
             wired.stirred = True
 
