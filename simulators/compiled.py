@@ -1,6 +1,6 @@
 """`python -m simulators.compiled FOLDER`: the same packages there, with the code of a round compiled.
 
-mypyc turns typed Python into C. What comes out does the same in less than half of the time: tests/compiled.py plays the
+mypyc turns typed Python into C. What comes out does the same in less than half of the time: tests/compiled plays the
 same rounds with both and compares every byte. It is for simulations alone, where millions of rounds are played; a table
 has all the time it needs. A C compiler and the headers of Python are needed.
 
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 PACKAGES = ("firmware_bridge", "controller", "simulators")
+MADE = ".made"  # lies in a folder that was made here: only such a one is made anew
 
 # What a round goes through. Modules whose classes are made by msgspec, or that a test changes while it runs, stay as
 # they are: mypyc does not take the first, and does not see the second.
@@ -65,8 +66,12 @@ COMPILED = (
 
 
 def copy(folder: Path) -> None:
-    """The packages as they are, without what was compiled before."""
+    """The packages as they are, without what was compiled before. A folder with anything else in it is left alone."""
+    if folder.exists() and not (folder / MADE).exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SystemExit(f"{folder}: there is something else; name a folder that is empty or not there yet")
     shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / MADE).touch()
     for package in PACKAGES:
         source = Path(__file__).parent.parent / package
         shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
@@ -77,7 +82,7 @@ def build() -> None:
     from mypyc.build import mypycify
     from setuptools import setup
 
-    modules = mypycify(["--config-file=", "--ignore-missing-imports", *COMPILED], opt_level=os.environ.get("OPT", "2"))
+    modules = mypycify(["--config-file=", "--ignore-missing-imports", *COMPILED], opt_level="2")
     setup(name="dragonshoe-compiled", packages=[], py_modules=[], ext_modules=modules)
 
 
@@ -88,10 +93,10 @@ def main() -> None:
         return
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m simulators.compiled FOLDER")
-    folder = Path(sys.argv[1]).resolve()
-    copy(folder)
     if shutil.which(os.environ.get("CC", "cc")) is None:
         raise SystemExit("no C compiler: as root, apt-get install gcc python3-dev libc6-dev")
+    folder = Path(sys.argv[1]).resolve()
+    copy(folder)
     command = [sys.executable, "-m", "simulators.compiled", "build_ext", "--inplace", "-q"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
