@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+FAST := build/fast
+SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 
-.PHONY: fast test-compiled run test test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
+.PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
 .PHONY: test-deb test-appliance clean
 
 run: $(READY)
@@ -60,8 +62,6 @@ campaign: $(FAST)/.ready
 	$(BIN)/shoesim campaign --seed 1 --rounds 0 --jobs $$(nproc) --defects
 
 # What a round goes through, compiled with mypyc: for campaigns and figures alone. Needs a C compiler.
-FAST := build/fast
-SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 fast: $(FAST)/.ready
 $(FAST)/.ready: $(READY) $(SOURCES)
 	@echo "compiling what a round goes through, a few minutes ..."
