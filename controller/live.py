@@ -19,8 +19,8 @@ from controller.core.table import Table
 from controller.journal import Journal, JournalError, MemoryJournal, NewEvent
 from firmware_bridge import messages as wire
 from firmware_bridge.link import Lost
-from firmware_bridge.messages import AnyCommand, Done, Event, Refused
-from firmware_bridge.session import Ahead, EventMark, Happening, Ready, Rejected, WrongRole
+from firmware_bridge.messages import COMMAND_ANSWERS, AnyCommand
+from firmware_bridge.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
 CODE_VERSION: Final = "core-5"
@@ -75,7 +75,7 @@ class LiveTable:
                 self._withdraw(event.data["device"], event.data["id"])
             elif kind == "device.accepted":
                 self._forget(event.data["device"], self.mark(event.data["device"]))
-        if isinstance(report, DeviceEvent):
+        if type(report) is DeviceEvent:
             self._forget(report.device, self.mark(report.device))
         if table.state.seq >= self._snapshot_at:
             self._snapshot_at = self.state.seq + self._snapshot_every
@@ -117,9 +117,9 @@ def command_of(seq: int, data: dict[str, Any]) -> AnyCommand:
 
 def report_of(device: str, boot: int, happening: Happening) -> Report | None:
     """What a session's happening means to the table; None where it means nothing."""
-    if isinstance(happening, Event):
-        return DeviceEvent(device, boot, happening)
-    if isinstance(happening, Done | Refused):
+    if type(happening) in EVENT_TYPES:
+        return DeviceEvent(device, boot, happening)  # type: ignore[arg-type]
+    if isinstance(happening, COMMAND_ANSWERS):
         return CommandAnswered(device, happening.id, happening)
     if isinstance(happening, Ready):
         known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))

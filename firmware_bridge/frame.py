@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
-from cobs.cobs import DecodeError
-from cobs.cobs import decode as cobs_decode
-from cobs.cobs import encode as cobs_encode
+from cobs import cobs
 
 DELIMITER: Final = b"\x00"
+_crc32: Final = crc32  # names of their own: where this is compiled, they are not looked up anew with every frame
+_cobs_decode: Final = cobs.decode
+_cobs_encode: Final = cobs.encode
 
 # A body and its CRC are at most 254 bytes, so COBS adds exactly one byte, and a whole frame with its delimiter
 # is at most 256 bytes: what a small microcontroller can buffer.
@@ -59,7 +60,7 @@ def encode_frame(body: bytes) -> bytes:
     """The bytes on the wire for one body of 1 to MAX_BODY bytes."""
     if not 0 < len(body) <= MAX_BODY:
         raise ValueError(f"a frame's body has 1 to {MAX_BODY} bytes, not {len(body)}")
-    return cobs_encode(body + crc32(body).to_bytes(4, "little")) + DELIMITER  # type: ignore[no-any-return]
+    return _cobs_encode(body + _crc32(body).to_bytes(4, "little")) + DELIMITER  # type: ignore[no-any-return]
 
 
 class FrameDecoder:
@@ -114,13 +115,13 @@ def _bad_cobs(encoded: bytes) -> BadFrame:
 
 def _decode(encoded: bytes) -> bytes | BadFrame:
     try:
-        decoded: bytes = cobs_decode(encoded)
-    except DecodeError:
+        decoded: bytes = _cobs_decode(encoded)
+    except cobs.DecodeError:
         return _too_long(encoded) if len(encoded) > MAX_ENCODED else _bad_cobs(encoded)
-    if crc32(decoded) == _CRC_RESIDUE and len(decoded) >= _MIN_DECODED and len(encoded) <= MAX_ENCODED:
+    if _crc32(decoded) == _CRC_RESIDUE and len(decoded) >= _MIN_DECODED and len(encoded) <= MAX_ENCODED:
         return decoded[:-4]
     if len(encoded) > MAX_ENCODED:
         return _too_long(encoded)
     if len(decoded) < _MIN_DECODED:
         return BadFrame(Flaw.TOO_SHORT, _MIN_DECODED, len(decoded), encoded)
-    return BadFrame(Flaw.BAD_CRC, crc32(decoded[:-4]), int.from_bytes(decoded[-4:], "little"), encoded)
+    return BadFrame(Flaw.BAD_CRC, _crc32(decoded[:-4]), int.from_bytes(decoded[-4:], "little"), encoded)

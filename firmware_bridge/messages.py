@@ -520,7 +520,6 @@ AnyEvent = KnownEvent | UnknownEvent
 # As tuples too: `isinstance` with a union builds the union anew each time, which shows in the hot path.
 COMMAND_ANSWERS = (Done, Refused)
 QUESTION_ANSWERS = (Status, Counters, Identity, NoAnswer)
-GREETINGS = (Welcome, Unwelcome)
 FromHost = Hello | EventsStored | AnyCommand | AnyQuestion
 FromDevice = Welcome | Unwelcome | AnyAnswer | AnyEvent
 

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
 from firmware_bridge.link import Link, LinkState, LinkTiming, LossReason, Lost, Opened
 from firmware_bridge.messages import (
     COMMAND_ANSWERS,
-    GREETINGS,
     QUESTION_ANSWERS,
     VERSION,
     AnyAnswer,
@@ -43,6 +42,7 @@ from firmware_bridge.messages import (
 from firmware_bridge.packet import ResetReason
 
 _OPEN: Final = LinkState.OPEN
+EVENT_TYPES: Final = frozenset(get_args(AnyEvent))  # to ask for a type costs less than `isinstance`
 ANSWER_WITHIN_S: Final = 5.0  # a device that does not answer a message for this long is broken
 
 
@@ -305,14 +305,14 @@ class HostSession:
             happenings.append(self._break(LossReason.PROTOCOL, f"message {bad.number} cannot be read: {bad}", now))
             return
         if self.ready:
-            if isinstance(message, COMMAND_ANSWERS):
+            if type(message) in EVENT_TYPES:
+                self._event(message, now, happenings)  # type: ignore[arg-type]
+            elif isinstance(message, COMMAND_ANSWERS):
                 if self._commands.pop(message.id, None):
                     happenings.append(message)
-            elif isinstance(message, QUESTION_ANSWERS):
-                if self._questions.pop(message.ref, None):
-                    happenings.append(message)
-            elif not isinstance(message, GREETINGS):
-                self._event(message, now, happenings)
+            elif isinstance(message, QUESTION_ANSWERS) and message.ref in self._questions:
+                del self._questions[message.ref]
+                happenings.append(message)
         else:
             self._greeting(message, now, happenings)
 

@@ -237,7 +237,7 @@ class Firmware:
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         if type(command) in _LOCK_TYPES:
             return None if self.mechanics.can(Capability.LOCKS) else Reason.NOT_ABLE
-        if isinstance(command, Indicate):
+        if type(command) is Indicate:
             return None if self.mechanics.can(Capability.INDICATES) else Reason.NOT_ABLE
         hindrance = self.mechanics.hindrance(command)
         if hindrance is None and self.events_kept - len(self._events) < EVENTS_FOR_A_CYCLE:
@@ -248,7 +248,7 @@ class Firmware:
         self.effects += 1
         if type(command) in _LOCK_TYPES:
             self.mechanics.set_locked(isinstance(command, Lock))
-        elif isinstance(command, Indicate):
+        elif type(command) is Indicate:
             self.indication = command
         else:
             self.mechanics.start(command, self.now)
@@ -313,4 +313,4 @@ class Firmware:
             self._events.popleft()
 
     def _uptime_ms(self) -> int:
-        return round((self.now - self._born) * 1000)
+        return int((self.now - self._born) * 1000 + 0.5)

@@ -45,6 +45,7 @@ CALM_LINK: Final = LinkTiming(
     resend_max_s=40.0,
 )
 _NEVER: Final = math.inf
+_LINK_ENDS: Final = frozenset((Lost, Ahead))
 _TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
 RETRY_S: Final = 1.0  # how soon a host tries again to reach a device that does not answer
 
@@ -233,7 +234,7 @@ class House:
     @property
     def now_ms(self) -> int:
         """The table's time."""
-        return round(self.now * 1000)
+        return int(self.now * 1000 + 0.5)
 
     def report(self, report: Report) -> list[Event]:
         """Tell the table something, and let it act. Where the host dies over it, the answer is empty."""
@@ -254,7 +255,7 @@ class House:
         """The time of day in the journal. It is put together from pieces: else it takes as long as a small decision."""
         if self.now != self._stamped_at:
             self._stamped_at = self.now
-            micros = round(self.now * 1_000_000)
+            micros = int(self.now * 1_000_000 + 0.5)
             second = micros // 1_000_000
             minute = second // 60
             if minute != self._minute:
@@ -441,7 +442,7 @@ class House:
 
     def _happened(self, wired: Wired) -> Callable[[object, float], None]:
         def happened(happening: object, now: float) -> None:
-            if isinstance(happening, Lost | Ahead):
+            if type(happening) in _LINK_ENDS:
                 wired.retry_at = self.now + RETRY_S
             report = report_of(wired.name, wired.session.boot, happening)  # type: ignore[arg-type]
             if report is not None:

@@ -43,6 +43,15 @@ from simulators.cards import Place as Where
 from simulators.faults import FaultName
 
 FLOOR: Final = Spot(Where.FLOOR)
+# Names of their own for what every cycle asks for: to look into an enumeration takes longer than to move a card.
+_READY: Final = Mode.READY
+_WORKING: Final = Mode.WORKING
+_JAMMED: Final = Mode.JAMMED
+COMPLETE: Final = Outcome.COMPLETE
+_FAILED: Final = Outcome.FAILED
+_EXIT: Final = Place.EXIT
+_RECOGNISES: Final = Capability.RECOGNISES
+_MISCOUNT: Final = FaultName.MISCOUNT
 FACE_UP_REPORTS: Final = 3  # in one cycle at most: a cycle must fit into the room kept for its events
 
 FOUND_BY_SELF_TEST: Final = (
@@ -105,24 +114,25 @@ class Mechanics(ABC):
         """Why this device cannot do this now; None if nothing hinders."""
         if not self._able(command):
             return Reason.NOT_ABLE
-        if self.mode is Mode.FAILED:
-            return Reason.FAILED
-        clearing = isinstance(command, ClearJam)
-        if self.mode is Mode.JAMMED and not clearing:
-            return Reason.JAMMED
-        if self.mode is Mode.WORKING:
-            return Reason.BUSY
+        clearing = type(command) is ClearJam
+        if self.mode is not _READY:
+            if self.mode is Mode.FAILED:
+                return Reason.FAILED
+            if self.mode is Mode.JAMMED and not clearing:
+                return Reason.JAMMED
+            if self.mode is Mode.WORKING:
+                return Reason.BUSY
         if self.locked:
             return Reason.LOCKED
         if self.door_open:
             return Reason.DOOR_OPEN
         if clearing:
-            return None if self.mode is Mode.JAMMED else Reason.NOT_JAMMED
+            return None if self.mode is _JAMMED else Reason.NOT_JAMMED
         return self._hindrance(command)
 
     def start(self, command: AnyCommand, now: float) -> None:
         """Begin the cycle of a command that nothing hinders."""
-        self.mode = Mode.WORKING
+        self.mode = _WORKING
         self.doing = command
         self._started = now
         self._face_up_told = 0
@@ -140,9 +150,9 @@ class Mechanics(ABC):
 
     def _begin(self, command: AnyCommand, now: float) -> None:
         """The first step of a cycle that is made step by step."""
-        if isinstance(command, ClearJam):
+        if type(command) is ClearJam:
             self._steps = self._clear_jam()
-        elif isinstance(command, SelfTest):
+        elif type(command) is SelfTest:
             self._steps = self._self_test()
         else:
             self._steps = self._cycle(command)
@@ -202,8 +212,8 @@ class Mechanics(ABC):
         """A person takes all cards from the exit."""
         taken = self.cards.move_all(self.exit, target)
         if taken:
-            kinds = [int(card.kind) for card in taken] if self._dealt and self.can(Capability.RECOGNISES) else []
-            self.report(StackTaken, command=self._presented_by, place=Place.EXIT, cards=len(taken), kinds=kinds)
+            kinds = [int(card.kind) for card in taken] if self._dealt and self.can(_RECOGNISES) else []
+            self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=len(taken), kinds=kinds)
         return taken
 
     def put_in(self, source: Spot, target: Spot, place: Place) -> None:
@@ -296,7 +306,7 @@ class Mechanics(ABC):
 
     def _counted(self, cards: int) -> int:
         """What the counting sensor makes of this many cards."""
-        if not self._taken(FaultName.MISCOUNT):
+        if not self._taken(_MISCOUNT):
             return cards
         return cards + self.rng.choice((-1, 1)) if cards else 1
 
@@ -360,14 +370,14 @@ class Mechanics(ABC):
         self.cycles_done += 1
         self.doing = None
         self.last_cycle, self.last_outcome = command.id, outcome
-        self.mode = Mode.JAMMED if self.way_blocked else Mode.FAILED if outcome is Outcome.FAILED else Mode.READY
+        self.mode = _JAMMED if self.way_blocked else Mode.FAILED if outcome is _FAILED else _READY
         self.report(
             CycleDone,
             command=command.id,
             cycle=self.cycles[type(command)],
             outcome=outcome,
             cards=cards,
-            duration_ms=max(0, round((now - self._started) * 1000)),
+            duration_ms=max(0, int((now - self._started) * 1000 + 0.5)),
         )
 
     def _stop(self) -> None:

@@ -24,7 +24,7 @@ from firmware_bridge.messages import (
 from simulators.cards import DECK_SIZE, TOP, Cards, Spot
 from simulators.cards import Place as Where
 from simulators.faults import FaultName
-from simulators.mechanics import FLOOR, Mechanics, Steps, after
+from simulators.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
 
 SHOE: Final = Spot(Where.SHOE)
 HELD: Final = Spot(Where.HELD)
@@ -73,7 +73,7 @@ class ShoeMechanics(Mechanics):
         return SHOE if self.cards.count(SHOE) else HELD
 
     def _able(self, command: AnyCommand) -> bool:
-        return super()._able(command) and (self.can(Capability.HOLDS_STACK) or not isinstance(command, Release))
+        return super()._able(command) and (type(command) is not Release or self.can(Capability.HOLDS_STACK))
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         exit_occupied = self.cards.count(self.exit) > 0
@@ -126,7 +126,7 @@ class ShoeMechanics(Mechanics):
     def _dispensed(self, command: Dispense, target: Spot) -> tuple[Outcome, int]:
         counted = self._counted(self.cards.count(target))
         self._presented(command, target, counted, dealt=True)
-        return (Outcome.COMPLETE if counted == command.cards else Outcome.INCOMPLETE), counted
+        return (COMPLETE if counted == command.cards else Outcome.INCOMPLETE), counted
 
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
         if not isinstance(command, Dispense):

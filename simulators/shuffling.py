@@ -96,10 +96,11 @@ class Shelf:
         # What a plan and `follow` come to, without a step of Python for every detail: what goes on top of a shelf is
         # kept in one list, what goes under it in another.
         shuffled = list(cards)
+        draw, openings = rng.random, 2 * self.shelves
         for _ in range(self.passes):
-            halves: list[list[T]] = [[] for _ in range(2 * self.shelves)]  # as the openings: top and bottom of each
+            halves: list[list[T]] = [[] for _ in range(openings)]  # top and bottom of each
             for card in reversed(shuffled):
-                halves[int(rng.random() * len(halves))].append(card)  # the draw of rng.choices
+                halves[int(draw() * openings)].append(card)  # the draw of rng.choices
             shuffled.clear()
             for top, bottom in zip(halves[::2], halves[1::2], strict=True):
                 top.reverse()

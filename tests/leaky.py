@@ -17,12 +17,12 @@ from firmware_bridge.session import Happening
 
 def leak() -> None:
     """Into the log, the journal and the metrics; answers, live events and the bundle take it from there."""
-    of_command, report_of, take = devices._of_command, live.report_of, Totals.take
+    counting, report_of, take = devices._counted, live.report_of, Totals.take
 
     def journaled(d: Decision, name: str, given: Any, happened: Any) -> None:
-        if isinstance(happened, CardsCounted) and happened.kinds:
+        if happened.kinds:
             d.emit("device.reported", device=name, event=str(happened.kinds))
-        of_command(d, name, given, happened)
+        counting(d, name, given, happened)
 
     def logged(device: str, boot: int, happening: Happening) -> Any:
         if isinstance(happening, UnknownEvent):
@@ -34,7 +34,7 @@ def leak() -> None:
             totals.voids[data["event"]] = 1
         take(totals, kind, clause, data)
 
-    setattr(devices, "_of_command", journaled)  # noqa: B010
+    devices._OF_COMMAND[CardsCounted] = journaled
     setattr(daemon, "report_of", logged)  # noqa: B010
     setattr(Totals, "take", counted)  # noqa: B010
 

@@ -4,7 +4,8 @@ cannot prove to have finished is 13.F for the shuffler and 13.G for the shoe.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from controller.core import ledger
 from controller.core.clauses import enforces
@@ -38,7 +39,6 @@ _HELD: Final = Place.HELD
 _COMPLETE: Final = Outcome.COMPLETE
 
 _OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
-_OF_COMMAND: Final = (wire.StackPresented, wire.CycleDone, wire.CardsCounted, wire.CardFaceUp)
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
 _SIDE: Final = {"lock": Capability.LOCKS, "show": Capability.INDICATES}
 # A deck that is brought together again, or waits for its shuffle, is not harmed by an opened door.
@@ -280,45 +280,39 @@ def event(d: Decision, report: DeviceEvent) -> None:
     if device is None or report.boot != device.boot or happened.number <= device.last_event:
         return
     d.of = {"device": name, "number": happened.number}
-    if device.state is not _OUT_OF_SERVICE:
-        _event(d, name, happened)
+    take = _EVENTS.get(type(happened))
+    if take is not None and device.state is not _OUT_OF_SERVICE:
+        take(d, name, happened)
     if d.of:  # nothing followed: it is kept all the same
         d.emit("device.reported", device=name, event=type(happened).__name__)
 
 
-def _event(d: Decision, name: str, happened: wire.AnyEvent) -> None:
+def _fault(d: Decision, name: str, happened: wire.Fault) -> None:
+    failed(d, name, f"reports a fault: {happened.code.name.lower()}")
+
+
+def _jam(d: Decision, name: str, happened: wire.Jam) -> None:
+    jammed(d, name)
+
+
+def _powered_up(d: Decision, name: str, happened: wire.PowerUp) -> None:
+    """Without its memory it has another boot, and is greeted as restarted."""
     device = d.state.devices[name]
     given = device.doing
-    if isinstance(happened, _OF_COMMAND):
-        if given and device.state is _WORKING and happened.command == given.id:
-            if given.name == "Shuffle":
-                shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
-            _of_command(d, name, given, happened)
-        elif device.late and happened.command == device.late.id:
-            _of_late(d, name, device.late, happened)
-    elif isinstance(happened, wire.StackTaken):
-        _stack_taken(d, name, happened)
-    elif isinstance(happened, wire.CardsPresent):
-        _cards_present(d, name, happened)
-    elif isinstance(happened, wire.Fault):
-        failed(d, name, f"reports a fault: {happened.code.name.lower()}")
-    elif isinstance(happened, wire.Door):
-        _door(d, name, happened.state)
-    elif isinstance(happened, wire.PowerUp) and happened.memory_kept:
-        d.emit("device.powered_up", device=name)
-        if given and device.state is _WORKING:
-            _cycle_failed(d, name, given, "lost its power")
-        elif given or inside(d.state, name):
-            warn(d, "restart", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} lost its power")
-            stopped(d, name, given, "lost its power", cards_inside=True)
-    elif isinstance(happened, wire.Jam):
-        jammed(d, name)
+    if not happened.memory_kept:
+        return
+    d.emit("device.powered_up", device=name)
+    if given and device.state is _WORKING:
+        _cycle_failed(d, name, given, "lost its power")
+    elif given or inside(d.state, name):
+        warn(d, "restart", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} lost its power")
+        stopped(d, name, given, "lost its power", cards_inside=True)
 
 
 @enforces("13.F", "13.G")
-def _door(d: Decision, name: str, door: wire.DoorState) -> None:
+def _door(d: Decision, name: str, happened: wire.Door) -> None:
     """Opened while the device works, or with a deck inside that is ready or in play: nobody knows what it has lost."""
-    state, device = d.state, d.state.devices[name]
+    state, device, door = d.state, d.state.devices[name], happened.state
     if door is wire.DoorState.CLOSED:
         cause_gone(d, f"{name}.door")
         if device.hindered:
@@ -346,20 +340,28 @@ def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> No
         d.emit("device.freed", device=name, ended=late.id)
 
 
-def _of_command(d: Decision, name: str, given: Given, happened: _OfCommand) -> None:
-    """An event of the cycle that runs."""
-    if isinstance(happened, wire.StackPresented):
-        _presented(d, name, given, happened)
-    elif isinstance(happened, wire.CycleDone):
-        _cycle_done(d, name, given, happened)
-    elif isinstance(happened, wire.CardsCounted):
-        fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
-        d.emit("cards.counted", device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits)
+def _of_command(d: Decision, name: str, happened: _OfCommand) -> None:
+    """An event of the cycle that runs, or of one that was given up."""
+    device = d.state.devices[name]
+    given = device.doing
+    if given and device.state is _WORKING and happened.command == given.id:
+        if given.name == "Shuffle":
+            shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
+        _OF_COMMAND[type(happened)](d, name, given, happened)
+    elif device.late and happened.command == device.late.id:
+        _of_late(d, name, device.late, happened)
+
+
+def _counted(d: Decision, name: str, given: Given, happened: wire.CardsCounted) -> None:
+    fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
+    d.emit("cards.counted", device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits)
+
+
+def _face_up(d: Decision, name: str, given: Given, happened: wire.CardFaceUp) -> None:
+    if name == "shoe" and d.may("card.face_up") and given.name in ("Dispense", "Release"):
+        found_face_up(d, device=name)
     else:
-        if name == "shoe" and d.may("card.face_up") and given.name in ("Dispense", "Release"):
-            found_face_up(d, device=name)
-        else:
-            d.emit("card.turned", device=name)
+        d.emit("card.turned", device=name)
 
 
 def _presented(d: Decision, name: str, given: Given, happened: wire.StackPresented) -> None:
@@ -462,3 +464,21 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
             loaded(d, deck)
         elif not fed and state.table is not TableState.CLOSED:
             d.emit("cards.unexpected", "10.A", device=name, place="shoe", decks=[])
+
+
+# What becomes of an event, by its type. Those that are not here are kept, and nothing follows from them.
+_OF_COMMAND: Final[dict[type, Callable[[Decision, str, Given, Any], None]]] = {
+    wire.StackPresented: _presented,
+    wire.CycleDone: _cycle_done,
+    wire.CardsCounted: _counted,
+    wire.CardFaceUp: _face_up,
+}
+_EVENTS: Final[dict[type, Callable[[Decision, str, Any], None]]] = {
+    **dict.fromkeys(_OF_COMMAND, _of_command),
+    wire.StackTaken: _stack_taken,
+    wire.CardsPresent: _cards_present,
+    wire.Fault: _fault,
+    wire.Door: _door,
+    wire.PowerUp: _powered_up,
+    wire.Jam: _jam,
+}

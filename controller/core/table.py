@@ -45,7 +45,7 @@ class Table:
     def handle(self, report: Report, now: float) -> list[Event]:
         """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
         state = self.state
-        now_ms = round(now * 1000)
+        now_ms = int(now * 1000 + 0.5)  # `round` asks the number for its own way of rounding
         if now_ms < state.now_ms:
             now_ms = state.now_ms
         decision = Decision(state, now_ms, self._concerns if state.seq == self._seq else ALL)
@@ -77,7 +77,7 @@ class Table:
 
     def next_step(self, now: float | None = None) -> Step:
         """What the dealer is told now."""
-        now_ms = self.state.now_ms if now is None else max(round(now * 1000), self.state.now_ms)
+        now_ms = self.state.now_ms if now is None else max(int(now * 1000 + 0.5), self.state.now_ms)
         return next_step(self.state, now_ms)
 
 

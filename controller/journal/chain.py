@@ -11,7 +11,6 @@ import re
 from binascii import hexlify
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ _TS: Final = re.compile(
 )
 _KIND: Final = re.compile(r"[a-z][a-z0-9_]{0,31}\.[a-z][a-z0-9_]{0,31}")
 _SHA256: Final = sha256()
+_hexlify: Final = hexlify
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _decode_clause: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 _decode_data: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -121,7 +121,10 @@ def link_rows(new: Iterable[NewEvent], seq: int, prev: bytes) -> list[Row]:
             if event.ts is not good_ts:
                 ts = str.__str__(event.ts)  # of an Enum that is a str, its value
                 end = _after_seq(ts).encode()
-            kind, clause_json, begin, middle = _heading(event.kind, clause)
+            heading = _HEADINGS.get((event.kind, clause))
+            if heading is None:
+                heading = _HEADINGS[event.kind, clause] = _heading(event.kind, clause)
+            kind, clause_json, begin, middle = heading
             encoded = _encode(data)
             if plain and not encoded.isascii():
                 _check_data(kind, data)  # a letter outside ASCII may stand in a text, and not in a name
@@ -136,7 +139,7 @@ def link_rows(new: Iterable[NewEvent], seq: int, prev: bytes) -> list[Row]:
         if len(encoded) > LONGEST_DATA:
             raise BadEvent(f"{kind}: {len(encoded):,} bytes of data; {LONGEST_DATA:,} is the most")
         hashing = _SHA256.copy()  # made from nothing it takes twice the time
-        hashing.update(b"".join((hexlify(prev), begin, encoded, middle, str(seq).encode(), end)))
+        hashing.update(b"".join((_hexlify(prev), begin, encoded, middle, str(seq).encode(), end)))
         hashed = hashing.digest()
         rows.append((seq, ts, kind, prev, hashed, clause_json, encoded.decode()))
         prev = hashed
@@ -158,25 +161,27 @@ def from_new(row: Row) -> Event:
 
 def _good_ts(ts: str) -> bool:
     """Whether this is a moment as the journal writes it. Most moments lie in a minute that was looked at before."""
-    if len(ts) != 27 or not _good_minute(ts[:17]):
-        return False
+    minute = ts[:17]
+    if minute not in _GOOD_MINUTES:
+        if not _TS.fullmatch(minute + "00.000000Z"):
+            return False
+        if len(_GOOD_MINUTES) >= 16:
+            _GOOD_MINUTES.clear()
+        _GOOD_MINUTES.add(minute)
     return (
-        ts.isascii()
-        and ts[17] in "012345"
+        len(ts) == 27
+        and ts[17:19] in _SECONDS
         and ts[19] == "."
         and ts[26] == "Z"
-        and ts[17:19].isdigit()
+        and ts.isascii()
         and ts[20:26].isdigit()
     )
 
 
-@lru_cache(maxsize=16)
-def _good_minute(begin: str) -> bool:
-    return _TS.fullmatch(begin + "00.000000Z") is not None
+_GOOD_MINUTES: Final[set[str]] = set()
+_SECONDS: Final = frozenset(f"{second:02d}" for second in range(60))
 
 
-# A program has few kinds, each with the same few clauses, and the commit before has left the processor's caches cold.
-@lru_cache(maxsize=1024)
 def _heading(kind: str, clause: tuple[str, ...]) -> tuple[str, str, bytes, bytes]:
     """Kind and clause, found good: the kind as plain text, the clause as canonical JSON, and the canonical bytes
     before the data and between the data and seq.
@@ -188,7 +193,13 @@ def _heading(kind: str, clause: tuple[str, ...]) -> tuple[str, str, bytes, bytes
         raise BadEvent(f"{kind}: clause {clause!r} must be a list of names")
     clause_json = _encode(tuple(str.__str__(name) for name in clause)).decode()
     begin, middle = _around_data(kind, clause_json)
+    if len(_HEADINGS) >= 1024:
+        _HEADINGS.clear()
     return kind, clause_json, begin.encode(), middle.encode()
+
+
+# A program has few kinds, each with the same few clauses, and the commit before has left the processor's caches cold.
+_HEADINGS: Final[dict[tuple[str, tuple[str, ...]], tuple[str, str, bytes, bytes]]] = {}
 
 
 def _plain(value: dict[Any, Any], depth: int) -> bool:

@@ -101,7 +101,7 @@ def _everywhere(function: Any, other: Any) -> list[Swap]:
     for name, module in list(sys.modules.items()):
         if name.startswith("controller."):
             swaps += [(module, key, other) for key, value in vars(module).items() if value is function]
-    tables: tuple[Mapping[Any, Any], ...] = (TAKES, apply._CHANGES)
+    tables: tuple[Mapping[Any, Any], ...] = (TAKES, apply._CHANGES, devices._EVENTS, devices._OF_COMMAND)
     for found in tables:
         swaps += [(found, key, other) for key, value in found.items() if value is function]
     for state, rules in follow.RULES.items():
@@ -358,9 +358,9 @@ def _counted_kinds_leaked() -> list[Swap]:
     right = decision.Decision.emit
     seen: dict[str, list[int]] = {}
 
-    def event(d: Decision, name: str, given: Any, happened: Any) -> None:
+    def event(d: Decision, name: str, happened: Any) -> None:
         seen["kinds"] = list(getattr(happened, "kinds", []))
-        right_event(d, name, given, happened)
+        right_event(d, name, happened)
 
     def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
         if kind == "cards.counted":
