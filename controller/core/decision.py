@@ -29,6 +29,10 @@ class Decision:
 
     def emit(self, kind: str, *clause: str, **data: Any) -> Event:
         """Decide one event."""
+        return self.put(kind, clause, data)
+
+    def put(self, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> Event:
+        """The same, for who has clause and data together already. The data belong to the event from now on."""
         state = self.state
         data["at_ms"] = self.now_ms
         if self.of:

@@ -74,16 +74,9 @@ def give(
     found = d.state.devices[device]
     if found.locked:
         give_beside(d, device, "Unlock")
-    d.emit(
-        "command.given",
-        *clause,
-        device=device,
-        command={"name": name, **args},
-        boot=found.boot,
-        deck=deck,
-        target=target,
-        until_ms=until_ms,
-    )
+    command = {"name": name, **args}
+    data = {"device": device, "command": command, "boot": found.boot, "deck": deck, "target": target}
+    d.put("command.given", clause, {**data, "until_ms": until_ms})
 
 
 def give_beside(d: Decision, device: str, name: str, *clause: str, **args: int | str) -> None:
