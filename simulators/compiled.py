@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 PACKAGES = ("firmware_bridge", "controller", "simulators")
@@ -95,6 +96,8 @@ def main() -> None:
         raise SystemExit("usage: python -m simulators.compiled FOLDER")
     if shutil.which(os.environ.get("CC", "cc")) is None:
         raise SystemExit("no C compiler: as root, apt-get install gcc python3-dev libc6-dev")
+    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
+        raise SystemExit(f"no headers of {sys.executable}: as root, apt-get install python3-dev")
     folder = Path(sys.argv[1]).resolve()
     copy(folder)
     command = [sys.executable, "-m", "simulators.compiled", "build_ext", "--inplace", "-q"]

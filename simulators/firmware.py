@@ -313,4 +313,4 @@ class Firmware:
             self._events.popleft()
 
     def _uptime_ms(self) -> int:
-        return int((self.now - self._born) * 1000 + 0.5)
+        return round((self.now - self._born) * 1000)

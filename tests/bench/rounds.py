@@ -26,6 +26,7 @@ NEEDED_PER_S = YEAR_ROUNDS / (15 * 60)  # a table-year in a quarter of an hour
 SEATS = (1, 2, 3, 4, 5, 6)
 CORE_ROUNDS = 100
 WHOLE_ROUNDS, WHOLE_TURNS = 50, 7  # rounds in a turn, and turns of which the median counts
+FAST_ROUNDS, FAST_TURNS = 200, 15  # the same of what is compiled: as long, and more of it
 KEPT_EVENTS = 200  # in memory, and as many from snapshot to snapshot; the year has 36 million
 
 
@@ -64,7 +65,9 @@ def collected() -> Iterator[None]:
         gc.unfreeze()
 
 
-def whole_stack(timing: LinkTiming | None = None, *, durable: bool = True) -> float:
+def whole_stack(
+    timing: LinkTiming | None = None, *, durable: bool = True, rounds: int = WHOLE_ROUNDS, turns: int = WHOLE_TURNS
+) -> float:
     """Rounds in a second of processor time: people, core, journal, sessions, links, frames, firmware and cards."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "journal.db" if durable else None
@@ -73,11 +76,11 @@ def whole_stack(timing: LinkTiming | None = None, *, durable: bool = True) -> fl
         assert people.open()
         rates = []
         with collected():
-            for _ in range(WHOLE_TURNS):
+            for _ in range(turns):
                 start = time.process_time()
-                for _ in range(WHOLE_ROUNDS):
+                for _ in range(rounds):
                     assert people.play(SEATS)
-                rates.append(WHOLE_ROUNDS / (time.process_time() - start))
+                rates.append(rounds / (time.process_time() - start))
         house.close()
         return statistics.median(rates)
 
@@ -109,4 +112,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(whole_stack(CALM_LINK, durable=False))
+    print(whole_stack(CALM_LINK, durable=False, rounds=FAST_ROUNDS, turns=FAST_TURNS))
