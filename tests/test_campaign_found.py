@@ -238,3 +238,10 @@ def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None
     _, people = opened(houses, tmp_path, sets=1)
     with pytest.raises(NoMoreDecks, match="the cupboard has no more red decks"):
         people.bring("red")
+
+
+def test_a_jam_whose_check_was_cut_short_by_a_door_can_be_freed_again() -> None:
+    """The shoe was ready and its jam not gone: nobody could say that it is free, and the table never came back."""
+    found = play_shift(draw(1, 2297), only=[17, 19])
+    assert found.violations == []
+    assert found.faults == {"jam": 1, "open_door": 1}

@@ -207,6 +207,7 @@ def _cycle_failed(d: Decision, name: str, given: Given, why: str) -> None:
     d.emit("cycle.failed", CLAUSE_OF[name], device=name, id=given.id, command=given.name, reason=why)
     warn(d, "cycle", device=name, clause=(CLAUSE_OF[name],), text=f"the {name} {why}")
     stopped(d, name, given, why, cards_inside=given.name != "SelfTest")
+    still_wrong(d, name)  # a jam that it was to look after is as it was
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -248,6 +249,7 @@ def answered(d: Decision, report: CommandAnswered) -> None:
         why = _HINDRANCES.get(reason, "no cards lie in its infeed")
         side = {"locked": reason is Reason.LOCKED, "busy": reason is Reason.BUSY}
         d.emit("device.hindered", device=name, reason=why, **side)
+        still_wrong(d, name)
     elif reason is Reason.NO_CARDS and given.name == "Eject":
         d.emit("cycle.completed", device=name, id=given.id, command=given.name)
         _brought_out(d, name, given, 0)

@@ -122,7 +122,8 @@ def _gather_one(state: State, name: str) -> Step:
     first, opened = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
         text = f"{first}Free the jam in the {device}, or take all cards out by hand and count them."
-        return Step(text, why, do=(*opened, {"action": "free_jam", "device": device}, gathered))
+        freed: Offer = {"action": "free_jam", "device": device}
+        return Step(text, _refused(state, device) or why, do=(*opened, freed, gathered))
     return Step(f"{first}Gather the cards at {_hand(device or place)}, and count them.", why, do=(*opened, gathered))
 
 
@@ -131,6 +132,12 @@ def _open_first(state: State, device: str) -> tuple[str, tuple[Offer, ...]]:
     if not device or not state.devices[device].locked:
         return "", ()
     return f"The {device} is locked: say that you open it. ", ({"action": "open_device", "device": device},)
+
+
+def _refused(state: State, device: str) -> str:
+    """What stands in the way of a device, in words; empty where nothing does."""
+    hindered = state.devices[device].hindered
+    return f"The {device} refused: {hindered}." if hindered else ""
 
 
 def _warning(state: State) -> Step | None:
@@ -150,7 +157,10 @@ def _warning(state: State) -> Step | None:
             first, opened = _open_first(state, warned.device)
             freed: Offer = {"action": "free_jam", "device": warned.device}
             return Step(
-                f"{first}Free the jam in the {warned.device} and say so.", warned.text, clause, (*opened, freed)
+                f"{first}Free the jam in the {warned.device} and say so.",
+                _refused(state, warned.device) or warned.text,
+                clause,
+                (*opened, freed),
             )
         if device and device.told:
             text = f"Is the {warned.device} empty? Then a technician or a floorperson accepts it again."
@@ -198,7 +208,7 @@ def _waiting(state: State, now_ms: int) -> Step | None:
             return Step(f"Connect the {name} and switch it on.", f"The {name} does not answer.")
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}
-            return Step(f"See to the {name}, and try again.", f"The {name} refused: {device.hindered}.", do=(again,))
+            return Step(f"See to the {name}, and try again.", _refused(state, name), do=(again,))
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:
@@ -270,7 +280,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         )
     if shoe.hindered:
         again: Offer = {"action": "try_again", "device": "shoe"}
-        return Step("See to the shoe, and try again.", f"The shoe refused: {shoe.hindered}.", ("10",), (again,))
+        return Step("See to the shoe, and try again.", _refused(state, "shoe"), ("10",), (again,))
     return Step("Wait for the shoe.", f"It forms the stack for {_hand(stack.target)}.")
 
 

@@ -380,6 +380,35 @@ def test_a_jam_stays_until_it_is_gone_and_a_person_has_cleared_it() -> None:
     assert house.at() is TableState.BETTING
 
 
+@pytest.mark.parametrize("name", ["shuffler", "shoe"])
+@pytest.mark.parametrize("fault", ["stopped", "incomplete", "refuse:DOOR_OPEN", "refuse:BUSY", "refuse:LOCKED"])
+@clause("13.F", "13.G")
+def test_a_jam_that_could_not_be_looked_after_can_be_freed_again(name: str, fault: str) -> None:
+    """As when a door is opened meanwhile: the device was ready, its jam not gone, and nobody could say it is free."""
+    if name == "shuffler":
+        house = shuffling_red()
+        house.faults["shuffler", "Shuffle"] = "jam"
+        house.works = True
+        house.tick()
+    else:
+        house = House().open()
+        house.faults["shoe", "Dispense"] = "jam"
+        house.ask(act.CloseBets, (1,))
+        house.ask(act.ReturnWagers)
+    house.faults[name, "ClearJam"] = fault
+    house.ask(act.FreeJam, name)
+    assert house.device(name) is DeviceState.JAMMED
+    assert not house.state.warnings[f"{name}.jam"].gone
+    given = [event.data["command"]["name"] for event in house.find("command.given") if "until_ms" in event.data]
+    assert given[-1] == "ClearJam", "nothing is asked of a device that is jammed"
+    step = house.table.next_step()
+    assert {"action": "free_jam", "device": name} in step.do
+    assert ("refused" in step.why) == fault.startswith("refuse")
+    house.work()
+    assert house.at() is TableState.BETTING
+    assert not house.state.warnings
+
+
 @clause("13.F")
 def test_a_warned_shuffler_shuffles_nothing() -> None:
     house = shuffling_red()
