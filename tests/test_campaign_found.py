@@ -245,3 +245,11 @@ def test_a_jam_whose_check_was_cut_short_by_a_door_can_be_freed_again() -> None:
     found = play_shift(draw(1, 2297), only=[17, 19])
     assert found.violations == []
     assert found.faults == {"jam": 1, "open_door": 1}
+
+
+@pytest.mark.parametrize(("shift", "pauses"), [(957, (5, 6)), (2517, (10, 12, 13, 14))])
+def test_a_table_is_not_waited_for_while_its_people_are_away(shift: int, pauses: tuple[int, ...]) -> None:
+    """Pauses that came in one round were longer than a table may take; a stack lay there, and nobody took it."""
+    found = play_shift(draw(1, shift), only=pauses)
+    assert found.violations == []
+    assert found.faults == {"long_pause": len(pauses)}

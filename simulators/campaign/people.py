@@ -45,6 +45,7 @@ class ClumsyPeople(People):
         self.witness = witness
         self._at_next_step: list[Mishap] = []
         self._ignoring_until = 0.0
+        self._away_s = 0.0  # how long they have been away in long pauses, all in all
         self._lost_since: dict[str, float] = {}
         house.confuse = self.confuse
 
@@ -285,11 +286,14 @@ class ClumsyPeople(People):
         return made
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
-        """Do what has to be done. Who has nothing to do looks again when the table has changed, or after a moment."""
+        """Do what has to be done. Who has nothing to do looks again when the table has changed, or after a moment.
+
+        The time in which they are away themselves is not the table's.
+        """
         house = self.unlucky
-        end = house.now + limit_s
+        end = house.now + limit_s - self._away_s
         while house.dark or house.state.table is not stop or house.state.round is not None:
-            if house.now > end:
+            if house.now > end + self._away_s:
                 return False
             if not self.chore():
                 seq = house.state.seq
@@ -303,7 +307,9 @@ class ClumsyPeople(People):
         self._in_the_dark()
         pause = self._mistake("long_pause")
         if pause:
-            self.unlucky.run(lambda: False, 60.0 + 90.0 * pause.for_s)
+            away_s = 60.0 + 90.0 * pause.for_s
+            self._away_s += away_s
+            self.unlucky.run(lambda: False, away_s)
             self.unlucky.wait_for_light()
         mixed = any(deck.state is DeckState.MIXED for deck in self.unlucky.state.decks.values())
         if mixed and self._mistake("short_cut"):

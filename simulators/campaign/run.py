@@ -23,7 +23,7 @@ from simulators.people import NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
 CALM = ("clock_jumps",)  # the luck of a day on which nothing happens
-LONGEST_S = 2400.0  # of virtual time, for one round with all that comes in between
+LONGEST_S = 2400.0  # of virtual time, for one round with all that comes in between but long pauses
 
 
 class Violation(msgspec.Struct, frozen=True):
