@@ -253,3 +253,10 @@ def test_a_table_is_not_waited_for_while_its_people_are_away(shift: int, pauses:
     found = play_shift(draw(1, shift), only=pauses)
     assert found.violations == []
     assert found.faults == {"long_pause": len(pauses)}
+
+
+def test_hands_that_were_said_to_be_collected_leave_with_their_deck() -> None:
+    """The floorperson closed the table in that moment; 21 cards came into the rack when their deck had left."""
+    found = play_shift(draw(1, 3576), only=[11])
+    assert found.violations == []
+    assert found.faults == {"two_at_once": 1}

@@ -32,6 +32,7 @@ AWAY_S = 60.0  # a device that is dead is given up after this time
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
+_AT_ONCE = (act.RemoveDeck, act.CollectAll, act.RemoveStub)  # hands are as quick as words here
 _IN_SHUFFLER = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 
@@ -116,11 +117,9 @@ class ClumsyPeople(People):
         if isinstance(action, act.GatherCards) and action.deck in self.unlucky.state.decks:
             for spot in self._spots_of(action.place):
                 self._move(action.deck, spot, self._own(action.deck))
-        round_ = self.unlucky.state.round
-        left = [*round_.plan[round_.dealt :]] if round_ else []
         made = self._ask(action)
         if taken(made) and made:
-            self._do(action, left)
+            self._do(action)
         return made
 
     def _spots_of(self, place: str) -> list[Spot]:
@@ -132,7 +131,7 @@ class ClumsyPeople(People):
             return [] if "shoe" not in self.unlucky.wired else self._spots(place)
         return self._spots(place)
 
-    def _do(self, action: Action, left: list[Any]) -> None:
+    def _do(self, action: Action) -> None:
         """What was said is done."""
         cards, state = self.unlucky.cards, self.unlucky.state
         if isinstance(action, act.InsertDeck):
@@ -163,8 +162,7 @@ class ClumsyPeople(People):
             self._expose()
 
     def _take_stub(self) -> None:
-        round_ = self.unlucky.state.round
-        automated = round_ is not None and round_.method is Method.AUTOMATED_SHOE
+        automated = self.unlucky.state.method is Method.AUTOMATED_SHOE
         for spot in self._spots(ledger.SHOE) if automated else [self._source()]:
             self._fetch(spot, RACK)
 
@@ -276,8 +274,8 @@ class ClumsyPeople(People):
             return []
         action = kind(who=WHO[role], role=role, **fields)
         made = self._ask(action)
-        if isinstance(action, act.RemoveDeck) and taken(made):
-            self._collect(action.deck, self._own(action.deck))  # it leaves the table, wherever it lay
+        if made and taken(made) and isinstance(action, _AT_ONCE):
+            self._do(action)  # before anybody says the next thing
         if self._mistake("pressed_twice"):
             self._ask(action)
         both = self._mistake("two_at_once")
@@ -483,7 +481,7 @@ class ClumsyPeople(People):
         if method is Method.AUTOMATED_SHOE and emptied_by_device(self.unlucky.state, ledger.SHOE):
             return False
         made = self.tell(act.RemoveStub)
-        if taken(made):
+        if not made:  # done, and not told
             self._take_stub()
         return taken(made)
 
