@@ -116,7 +116,7 @@ class Cards:
             floor.append(Card(name, used[name], kind))
             used[name] += 1
         self._all = frozenset(card for pile in self._piles.values() for card in pile)
-        self._of = {name: frozenset(card for card in self._all if card.deck == name) for name in used}
+        self._of = {name: frozenset(c for c in self._all if c.deck == name and c.index < DECK_SIZE) for name in used}
 
     # A device whose cycle nothing can disturb moves its cards at the cycle's end, all at once. Whoever looks at them
     # before must see them as if they had moved one by one: so every look wakes the device that works there.
@@ -196,9 +196,12 @@ class Cards:
         return moved
 
     def pick(self, deck: str, source: Spot, target: Spot) -> int:
-        """Move the cards of a deck out of a pile one by one from the top, each on top of the one before; how many."""
+        """Move the cards of a deck out of a pile one by one from the top, each on top of the one before; how many.
+
+        A spare card comes along, and is seen where it lies alone. Nobody sees it among the cards of another deck.
+        """
         pile, joined = self._pile(source), self._pile(target)
-        if self._of[deck].isdisjoint(pile):
+        if self._of[deck].isdisjoint(pile) and not (len(pile) == 1 and pile[0].deck == deck):
             return 0
         picked = [card for card in pile if card.deck == deck]
         if len(picked) == len(pile):

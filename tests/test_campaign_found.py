@@ -260,3 +260,34 @@ def test_hands_that_were_said_to_be_collected_leave_with_their_deck() -> None:
     found = play_shift(draw(1, 3576), only=[11])
     assert found.violations == []
     assert found.faults == {"two_at_once": 1}
+
+
+@pytest.mark.parametrize(("shift", "only"), [(208, (4, 6)), (2090, (3, 4))])
+def test_a_foreign_card_in_the_place_of_one_that_is_gone_is_counted_until_it_is_seen(
+    shift: int, only: tuple[int, ...]
+) -> None:
+    """The simulated dealer saw its back through the shoe, or threw it away unasked, and 52 cards were dealt as 53."""
+    found = play_shift(draw(1, shift), only=only)
+    assert found.violations == []
+    assert found.faults["extra_card"] == 1
+    assert found.recoveries["decks replaced"] == 1
+
+
+def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_gone(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """53 cards with one rabbit too many: what a shuffler that only counts cannot know, this one must."""
+    shift = draw(1, 1, 0.0, setup=Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    house.rest(60.0)  # the shuffle that runs is over: both come in the next
+    house.sim.shuffler.inject(FaultName.EXTRA_CARD, house.now)
+    house.sim.shuffler.inject(FaultName.MISSING_CARD, house.now, after_cards=20)  # it is no rabbit
+    for _ in range(3):
+        assert people.play(SEATS)
+    (rejected,) = [event for event in house.events if event.kind == "count.rejected"]
+    assert (rejected.clause, rejected.data["cards"]) == (("3.A(1)(3)", "5.D"), 53)
+    assert rejected.data["deck"] in house.state.retired

@@ -29,7 +29,7 @@ CHECKS: Final = {
     "ledger is true": "between rounds the table's account is what lies there",
     "due deck": "a round is dealt from the deck whose turn it is, and from no other",
     "counted deck": "a round is dealt from a deck that the shuffler has counted as 53 since it was last dealt",
-    "whole deck": "53 cards lie in the shoe when a round starts",
+    "whole deck": "53 cards lie in the shoe when a round starts, of the right kinds where the shuffler recognises them",
     "shuffled deck": "a round is dealt from a deck that was shuffled, or shuffled by hand and cut, since its last deal",
     "young deck": "no round starts with a deck past its time",
     "allowed deck": "a deck that is locked out or has left is never loaded, shuffled or dealt",

@@ -21,7 +21,7 @@ from firmware_bridge.messages import Mode
 from simulators.campaign.house import UnluckyHouse
 from simulators.campaign.luck import Mishap
 from simulators.campaign.witness import Witness
-from simulators.cards import DECK_SIZE, Place, Spot
+from simulators.cards import DECK_SIZE, Card, Place, Spot
 from simulators.faults import FaultName
 from simulators.people import RACK, SOURCE, WHO, People, hand, taken
 
@@ -455,11 +455,14 @@ class ClumsyPeople(People):
         self._put_away_foreign(spot, deck)
         return number
 
+    def _foreign(self, spot: Spot, deck: str) -> list[Card]:
+        """The spare cards with another back: who has the deck in hand sees them."""
+        return [card for card in self.unlucky.cards.pile(spot) if card.deck != deck and card.index >= DECK_SIZE]
+
     def _put_away_foreign(self, spot: Spot, deck: str) -> None:
-        """A spare card with another back is seen at once, and put back to the spares."""
-        for card in self.unlucky.cards.pile(spot):
-            if deck and card.deck != deck and card.index >= DECK_SIZE:
-                self.unlucky.cards.move_card(card, spot, FLOOR)
+        """A card with another back is put back to the spares."""
+        for card in self._foreign(spot, deck) if deck else ():
+            self.unlucky.cards.move_card(card, spot, FLOOR)
 
     def _collect(self, deck: str, target: Spot) -> None:
         super()._collect(deck, target)
@@ -498,7 +501,12 @@ class ClumsyPeople(People):
                 self._move(deck, spot, self._own(deck))
 
     def _load(self, name: str) -> bool:
-        """A deck that lies in the shoe already was put there, and not told; another one comes out."""
+        """A deck that lies in the shoe already was put there, and not told; another one comes out.
+
+        A card with another back was counted with the deck: a floorperson has it counted again without that card.
+        """
+        if self._foreign(self._own(name), name):
+            return taken(self.tell(act.DirectReshuffle, deck=name))
         shoe = Spot(Place.SHOE)
         there = {card.deck for card in self.unlucky.cards.pile(shoe)}
         if self.unlucky.state.method is Method.AUTOMATED_SHOE and there:

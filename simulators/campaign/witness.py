@@ -357,6 +357,9 @@ class Witness(Books):
             self.check("counted deck", told == DECK_SIZE, f"deck {deck} is dealt, the shuffler has counted {told}")
             whole = len(pile) == DECK_SIZE or deck in self._excused
             self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} lie there")
+            if shuffler.recognises:  # it sees a foreign card in the place of one of its own, where the number is right
+                fits = tuple(cards.kinds(source)) == self.setup.game.copies or deck in self._excused
+                self.check("whole deck", fits, f"the kinds of deck {deck} are", *cards.kinds(source))
         else:
             self.check("stub counted", self._uncounted < STUB_ROUNDS, f"{self._uncounted} rounds without a count")
         how = "machine" if deck in self._shuffled else self._by_hand.get(deck, "not at all")
