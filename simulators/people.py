@@ -354,7 +354,8 @@ class People:
 
     def _load(self, name: str) -> bool:
         method = self.house.state.method
-        self._collect(name, self._own(name))
+        if not self.house.cards.count(self._own(name)):  # nobody adds a card to a deck that lies ready
+            self._collect(name, self._own(name))
         if method is not Method.AUTOMATED_SHOE:
             made = self.tell(act.LoadDeck, deck=name)
             if taken(made):

@@ -291,3 +291,10 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
     (rejected,) = [event for event in house.events if event.kind == "count.rejected"]
     assert (rejected.clause, rejected.data["cards"]) == (("3.A(1)(3)", "5.D"), 53)
     assert rejected.data["deck"] in house.state.retired
+
+
+def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
+    """A spare card that had come out of a jam lay on the table; the dealer put it to the counted deck, and 54 were dealt."""
+    found = play_shift(draw(224, 8), only=[10, 11, 12])
+    assert found.violations == []
+    assert found.faults == {"dropped_card": 1, "extra_card": 1, "jam": 1}
