@@ -181,7 +181,22 @@ class People:
             wired.device.inject(FaultName.REBOOT, self.house.now)  # switched off and on again
             self.pause()
             return True
-        return False
+        return bool(self.house.state.warnings) and self._close_door(name)
+
+    def _close_door(self, name: str) -> bool:
+        """A door that was closed when nobody was told of it is opened and closed again."""
+        warned, wired = self.house.state.warnings.get(f"{name}.door"), self.house.wired[name]
+        if warned is None or warned.gone or not self.house.state.devices[name].online:
+            return False
+        if wired.device.mechanics.door_open:
+            return False  # somebody is at it
+        if self._locked(name):
+            return taken(self.tell(act.OpenDevice, device=name))
+        self.pause()
+        for is_open in (True, False):
+            wired.device.door(is_open, self.house.now)
+        self.house.look()
+        return True
 
     def put_in_again(self) -> None:
         """Put right what was told of a deck and not done, or done and not told."""

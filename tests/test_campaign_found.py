@@ -298,3 +298,10 @@ def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
     found = play_shift(draw(224, 8), only=[10, 11, 12])
     assert found.violations == []
     assert found.faults == {"dropped_card": 1, "extra_card": 1, "jam": 1}
+
+
+def test_a_door_that_was_closed_while_the_shoe_was_off_is_closed_again() -> None:
+    """The shoe could not tell it, and the table never came back: the guide asks to open and close it once more."""
+    found = play_shift(draw(245, 7, 4.0), only=[1, 2])
+    assert found.violations == []
+    assert found.faults == {"open_door": 1, "power_loss": 1}

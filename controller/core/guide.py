@@ -167,9 +167,14 @@ def _warning(state: State) -> Step | None:
             why = f"It has done what is not written: {warned.text}."
             return Step(text, why, clause, ({"action": "accept_device", "device": warned.device},))
         if device:
-            text = f"See to the {warned.device}, or a floorperson takes it out of service."
+            seen_to, opened = f"See to the {warned.device}", ()
+            if device.online and key == f"{warned.device}.door":
+                # It may have been closed while the device was off, and nobody was told.
+                first, opened = _open_first(state, warned.device)
+                seen_to = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
+            text = f"{seen_to}, or a floorperson takes it out of service."
             taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}
-            return Step(text, warned.text, (*clause, "13.H"), (taken_out,))
+            return Step(text, warned.text, (*clause, "13.H"), (*opened, taken_out))
         return Step("See to the warning.", warned.text, clause)
     return None
 

@@ -355,6 +355,28 @@ def test_a_door_opened_with_a_deck_ready_inside() -> None:
 
 
 @clause("13.G")
+def test_a_door_that_was_closed_when_nobody_was_told_is_opened_and_closed_again() -> None:
+    """The shoe was off in that moment. It is locked: the guide says how to come to its door."""
+    house = dealing()
+    house.report("shoe", wire.Door, state=DoorState.OPEN)
+    house.restart("shoe")
+    house.works = house.takes = True
+    house.work()  # until nothing is left that they know of
+    assert house.at() is TableState.SUSPENDED
+    assert not house.state.warnings["shoe.door"].gone, "nobody guesses that it is closed"
+    step = house.table.next_step()
+    assert "open it and close it again" in step.text
+    assert [offer["action"] for offer in step.do] == ["open_device", "take_out_of_service"]
+    house.ask(act.OpenDevice, "shoe")
+    assert not house.devices["shoe"].locked
+    for door in (DoorState.OPEN, DoorState.CLOSED):
+        house.report("shoe", wire.Door, state=door)
+    house.work()
+    assert [event.data["warning"] for event in house.find("warning.cleared")][-1] == "shoe.door"
+    assert not house.state.warnings
+
+
+@clause("13.G")
 def test_a_door_opened_in_the_deal_voids_the_round() -> None:
     house = dealing()
     house.report("shoe", wire.Door, state=DoorState.OPEN)
