@@ -294,7 +294,7 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
 
 
 def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
-    """A spare card that had come out of a jam lay on the table; the dealer put it to the counted deck, and 54 were dealt."""
+    """A spare that had come out of a jam lay on the table; the dealer put it to the counted deck, and 54 were dealt."""
     found = play_shift(draw(224, 8), only=[10, 11, 12])
     assert found.violations == []
     assert found.faults == {"dropped_card": 1, "extra_card": 1, "jam": 1}
@@ -305,3 +305,10 @@ def test_a_door_that_was_closed_while_the_shoe_was_off_is_closed_again() -> None
     found = play_shift(draw(245, 7, 4.0), only=[1, 2])
     assert found.violations == []
     assert found.faults == {"open_door": 1, "power_loss": 1}
+
+
+def test_a_deck_that_the_shuffler_is_about_to_shuffle_is_not_rejected() -> None:
+    """The dealer put it in, the floorperson found a bent card in that moment, and the shuffler went on with it."""
+    found = play_shift(draw(246, 11, 4.0), only=[42])
+    assert found.violations == []
+    assert found.faults == {"two_at_once": 1}

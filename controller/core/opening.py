@@ -124,8 +124,9 @@ def wash_or_stack(d: Decision, act: WashDeck | StackDeck) -> Refusal | None:
 @takes(RejectDeck)
 def reject(d: Decision, act: RejectDeck) -> Refusal | None:
     """A damaged deck is never played again; the round that is on is played to its end."""
-    if d.state.decks[act.deck].state in (DeckState.IN_PLAY, DeckState.VOIDED, DeckState.SHUFFLING):
-        return Refusal("the deck is in use", "its round or its shuffle is over", ("4.A",))
+    moving = any(device.doing and device.doing.deck == act.deck for device in d.state.devices.values())
+    if moving or d.state.decks[act.deck].state in (DeckState.IN_PLAY, DeckState.VOIDED, DeckState.SHUFFLING):
+        return Refusal("the deck is in use", "its round is over, and no device moves it", ("4.A",))
     lock_out(d, act.deck, "4.A", reason=act.reason)
     warn(d, "count", deck=act.deck, clause=("4.A",), text=f"deck {act.deck} must leave the table: {act.reason}")
     return None

@@ -187,6 +187,28 @@ def test_a_damaged_deck_is_replaced() -> None:
     assert house.at() is TableState.BETTING
 
 
+@clause("4.A")
+@pytest.mark.parametrize("command", ["Shuffle", "Deliver"])
+def test_a_deck_that_a_device_is_about_to_move_is_not_rejected(command: str) -> None:
+    """The shuffler would go on with a deck that is out, and put it where nobody believes it to be."""
+    house = House()
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    house.receive("blue-1", "blue")
+    house.works = False
+    while not (doing := house.state.devices["shuffler"].doing) or doing.name != command:
+        if doing:
+            house.step()
+        else:
+            assert house.chore()
+    assert not doing.answered
+    assert house.refused(act.RejectDeck, "red-1").data["possible_when"] == "its round is over, and no device moves it"
+    house.works = True
+    house.tick()
+    house.work()
+    assert house.at() is TableState.BETTING
+
+
 def test_people_do_only_what_is_theirs() -> None:
     house = House().open()
     for kind, fields in (
