@@ -312,3 +312,10 @@ def test_a_deck_that_the_shuffler_is_about_to_shuffle_is_not_rejected() -> None:
     found = play_shift(draw(246, 11, 4.0), only=[42])
     assert found.violations == []
     assert found.faults == {"two_at_once": 1}
+
+
+def test_two_decks_that_come_out_together_are_told_apart_by_their_backs() -> None:
+    """A deck was put into a shuffler that brought the other one out; both were then put in again as one."""
+    found = play_shift(draw(253, 7, 4.0), only=[79, 84, 90])
+    assert found.violations == []
+    assert found.faults == {"extra_card": 1, "host_dies_after_commit": 1, "wrong_deck": 1}

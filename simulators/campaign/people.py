@@ -437,11 +437,16 @@ class ClumsyPeople(People):
             return
         found, round_ = house.state.devices[name], house.state.round
         given = found.at_exit or found.doing  # the table may not know yet that it is out; the dealer knows whose it is
-        deck = max(sorted({card.deck for card in pile}), key=lambda name: sum(card.deck == name for card in pile))
+        decks = sorted({card.deck for card in pile})
+        deck = max(decks, key=lambda name: sum(card.deck == name for card in pile))
         target = self._own(deck)
         if given and given.target and name == "shoe" and round_ and not round_.void:
             target = RACK if given.target == "stub" else hand(given.target)
         self._lay_down(name, device.take(target, house.now), target)
+        if target == self._own(deck):
+            for other in decks:  # two decks that came out together are told apart by their backs
+                if other != deck:
+                    house.cards.pick(other, target, self._own(other))
         house.look()
 
     def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
