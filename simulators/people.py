@@ -370,15 +370,17 @@ class People:
     def _load(self, name: str) -> bool:
         method = self.house.state.method
         if not self.house.cards.count(self._own(name)):  # nobody adds a card to a deck that lies ready
-            self._collect(name, self._own(name))
+            self._fetch_whole(name)
         if method is not Method.AUTOMATED_SHOE:
+            if not self.house.cards.count(self._own(name)):
+                return False
             made = self.tell(act.LoadDeck, deck=name)
             if taken(made):
                 self.house.cards.move_all(self._own(name), SOURCE[method])
             return taken(made)
         shoe, cards = Spot(Place.SHOE), self.house.cards
         if not any(card.deck == name for card in cards.pile(shoe)):  # else it lies there already
-            if cards.count(shoe):
+            if cards.count(shoe) or not cards.count(self._own(name)):
                 return False
             self.house.wired["shoe"].device.load(self._own(name), self.house.now)
             self.pause()

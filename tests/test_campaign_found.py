@@ -319,3 +319,10 @@ def test_two_decks_that_come_out_together_are_told_apart_by_their_backs() -> Non
     found = play_shift(draw(253, 7, 4.0), only=[79, 84, 90])
     assert found.violations == []
     assert found.faults == {"extra_card": 1, "host_dies_after_commit": 1, "wrong_deck": 1}
+
+
+def test_nobody_says_that_a_deck_is_loaded_that_is_not_at_hand() -> None:
+    """It lay in the shuffler under the other one: put in by mistake, and not told."""
+    found = play_shift(draw(243, 4, 4.0), only=[18, 22, 25])
+    assert found.violations == []
+    assert found.faults == {"missed_step": 1, "short_feed": 1, "wrong_deck": 1}

@@ -505,6 +505,14 @@ class ClumsyPeople(People):
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - kept):
                 self._move(deck, spot, self._own(deck))
 
+    def _insert(self, name: str) -> bool:
+        """Another deck that lies in the infeed was put there, and not told: it comes out."""
+        infeed = Spot(Place.INFEED)
+        if self.unlucky.cards.count(infeed) and not inside(self.unlucky.state, "shuffler"):
+            for deck in sorted({card.deck for card in self.unlucky.cards.pile(infeed)} - {name}):
+                self.unlucky.cards.pick(deck, infeed, self._own(deck))
+        return super()._insert(name)
+
     def _load(self, name: str) -> bool:
         """A deck that lies in the shoe already was put there, and not told; another one comes out.
 
