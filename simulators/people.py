@@ -52,6 +52,7 @@ _PREPARING: Final = frozenset({TableState.OPENING, TableState.WAITING, TableStat
 _UNSHUFFLED: Final = frozenset({DeckState.STACKED, DeckState.RACKED})
 _MIXED: Final = DeckState.MIXED
 _TO_BE_INSERTED: Final = frozenset({DeckState.STACKED, DeckState.RACKED, DeckState.MIXED})
+_PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _TO_BE_LOADED: Final = frozenset({DeckState.CUT, DeckState.DELIVERED})
 _AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
 
@@ -201,7 +202,7 @@ class People:
     def put_in_again(self) -> None:
         """Put right what was told of a deck and not done, or done and not told."""
         for deck, found in self.house.state.decks.items():
-            if not set(found.cards) & set(ledger.DEVICE_OF):
+            if not _PUT_IN & set(found.cards):
                 self._fetch_from_devices(deck)  # somebody has put it in, and the table does not know
             if found.state is DeckState.INFEED and not self.house.cards.count(Spot(Place.INFEED)):
                 self._fetch_whole(deck)  # the table was told, and it was not done, or the device was quicker

@@ -326,3 +326,17 @@ def test_nobody_says_that_a_deck_is_loaded_that_is_not_at_hand() -> None:
     found = play_shift(draw(243, 4, 4.0), only=[18, 22, 25])
     assert found.violations == []
     assert found.faults == {"missed_step": 1, "short_feed": 1, "wrong_deck": 1}
+
+
+def test_a_foreign_card_that_was_taken_with_a_stack_does_not_stay_at_the_seat() -> None:
+    """The round was void, the cards of its deck were gathered, and the foreign one lay there in the next round."""
+    found = play_shift(draw(248, 5, 4.0), only=[53, 59, 78, 79, 80])
+    assert found.violations == []
+    assert found.faults["extra_card"] == found.faults["hasty_hand"] == 1
+
+
+def test_a_deck_in_the_manual_shoe_is_not_taken_out_by_who_sees_to_the_shuffler() -> None:
+    """The shuffler feeds the shoe that stands there. The deck was taken for one that was put in and not told."""
+    found = play_shift(draw(249, 8, 4.0), only=[74, *range(105, 117)])
+    assert found.violations == []
+    assert found.faults["dead"] == 1

@@ -480,7 +480,11 @@ class ClumsyPeople(People):
         place = next_place(state, name)
         if not place or emptied_by_device(state, place) or place == ledger.MISSING:
             return super()._gather(name)
-        number = self._put_back(name) if place == ledger.TAKEN else 0
+        number = 0
+        if place == ledger.TAKEN:
+            number = self._put_back(name)
+            for spot in self.unlucky.cards.spots(Place.HAND):
+                self._put_away_foreign(spot, name)  # it was taken with them
         number += sum(self._fetch(spot, self._own(name), name) for spot in self._spots(place))
         self.unlucky.look()
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
