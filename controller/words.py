@@ -86,6 +86,7 @@ LINES = {
     "ledger.broken": "The ledger does not add up: {reason}.",
     "cards.counted": "The {device} counted {cards} cards.",
     "cards.presented": "The {device} put out {cards} cards.",
+    "cards.held": "The {device} holds {cards} cards back.",
     "cards.unexpected": "Cards lie in the {device} that nobody expected.",
     "exit.emptied": "The exit of the {device} was emptied.",
     "command.given": "To the {device}: {command}.",

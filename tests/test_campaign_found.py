@@ -340,3 +340,10 @@ def test_a_deck_in_the_manual_shoe_is_not_taken_out_by_who_sees_to_the_shuffler(
     found = play_shift(draw(249, 8, 4.0), only=[74, *range(105, 117)])
     assert found.violations == []
     assert found.faults["dead"] == 1
+
+
+def test_a_stack_that_is_held_when_the_round_is_void_is_not_at_the_exit() -> None:
+    """A second card lay face up in it. The dealer was told to take cards that were still in the shoe, for ever."""
+    found = play_shift(draw(254, 8, 4.0), only=[8, 9])
+    assert found.violations == []
+    assert found.voids == {"13.B": 1}

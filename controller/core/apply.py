@@ -267,6 +267,13 @@ def _held(state: State, data: dict[str, Any]) -> None:
         doing.presented = data["cards"]
 
 
+@_changes("cards.held")
+def _held_of_a_void(state: State, data: dict[str, Any]) -> None:
+    doing = state.devices[data["device"]].doing
+    if doing:
+        doing.presented = data["cards"]
+
+
 @_changes("card.face_up")
 def _face_up(state: State, data: dict[str, Any]) -> None:
     round_ = _now(state)

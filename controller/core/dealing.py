@@ -129,8 +129,8 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
         else ledger.part(cards, ledger.SHOE, number, target)
     )
     kind = "dealer.held" if at_held else "stack.dispensed"
-    if not d.may(kind):
-        kind = "cards.presented"
+    if not d.may(kind):  # the round became void meanwhile
+        kind = "cards.held" if at_held else "cards.presented"
     clause = "10.B(3)(4)" if at_held else "10.B(1)(2)"
     d.emit(
         kind, clause, round=round_.number, target=given.target, device="shoe", deck=round_.deck, cards=number,

@@ -72,6 +72,23 @@ def test_a_face_up_card_in_the_held_stack() -> None:
     assert house.find("round.completed")
 
 
+@clause("13.B", "10.B(3)(4)")
+def test_a_second_face_up_card_in_the_stack_that_is_to_be_held() -> None:
+    """Void before the stack is whole: it lies in the shoe, and nobody can take it from the exit. The shoe ejects it."""
+    house = House(Setup(hold_dealer=True)).open()
+    house.works = False
+    house.ask(act.CloseBets, (1,))
+    house.step()
+    house.take("shoe")
+    house.faults["shoe", "Dispense"] = "two_face_up"  # the next is the dealer's
+    house.step()
+    assert house.at() is TableState.VOIDING
+    assert house.state.decks["red-1"].cards["held"] == 3
+    assert house.state.devices["shoe"].at_exit is None
+    house.works = True
+    voided(house, "13.B")
+
+
 @clause("13.B")
 @pytest.mark.parametrize("setup", [ONE, Setup()])
 def test_a_second_face_up_card_voids_the_deal(setup: Setup) -> None:
