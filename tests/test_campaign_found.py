@@ -347,3 +347,10 @@ def test_a_stack_that_is_held_when_the_round_is_void_is_not_at_the_exit() -> Non
     found = play_shift(draw(254, 8, 4.0), only=[8, 9])
     assert found.violations == []
     assert found.voids == {"13.B": 1}
+
+
+def test_a_deck_in_the_dealers_hand_is_not_put_into_the_shuffler_by_mistake() -> None:
+    """Nobody told, the sensor took it for the other deck, and nobody missed it in the hand."""
+    found = play_shift(draw(270, 4, 4.0), only=[18, 33, 42, 43, 44])
+    assert found.violations == []
+    assert found.faults["wrong_deck"] == 1

@@ -243,7 +243,9 @@ class ClumsyPeople(People):
                 self._move(deck, spot, self._own(deck))  # out again
 
     def _whole(self, name: str) -> bool:
-        spots = [RACK, *self.unlucky.cards.spots(Place.TABLE)]
+        """Whether a deck lies there as a whole: who has it in the hand or in the manual shoe knows which it is."""
+        loaded = SOURCE.values()
+        spots = [RACK, *(spot for spot in self.unlucky.cards.spots(Place.TABLE) if spot not in loaded)]
         return sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot)) == DECK_SIZE
 
     def _move(self, deck: str, source: Spot, target: Spot) -> int:
