@@ -1,4 +1,9 @@
-"""Rounds of play in virtual time: the core alone, and the whole stack down to the frames and the physical cards."""
+"""Rounds of play in virtual time: the core alone, and the whole stack down to the frames and the physical cards.
+
+    make fast && PYTHONPATH=build/fast:. .venv/bin/python -P -m tests.bench.rounds year
+
+plays a whole table-year, round by round, and says how long it took.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ NEEDED_PER_S = YEAR_ROUNDS / (15 * 60)  # a table-year in a quarter of an hour
 SEATS = (1, 2, 3, 4, 5, 6)
 CORE_ROUNDS = 100
 WHOLE_ROUNDS, WHOLE_TURNS = 50, 7  # rounds in a turn, and turns of which the median counts
-FAST_ROUNDS, FAST_TURNS = 200, 15  # the same of what is compiled: as long, and more of it
+FAST_ROUNDS, FAST_TURNS = 200, 9  # the same of what is compiled: as long, and more of it
 KEPT_EVENTS = 200  # in memory, and as many from snapshot to snapshot; the year has 36 million
 
 
@@ -95,6 +100,26 @@ def compiled() -> float | None:
     return float(subprocess.run(command, env=found, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
+def year(days: int = 365) -> None:
+    """A table-year, 525,600 rounds: every day the table is opened with new decks, and plays a round a minute."""
+    start = time.process_time()
+    with collected():
+        for day in range(1, days + 1):
+            house = House(None, timing=CALM_LINK, seed=day, keep=KEPT_EVENTS, snapshot_every=KEPT_EVENTS)
+            people = People(house)
+            assert people.open()
+            for _ in range(YEAR_ROUNDS // 365):
+                assert people.play(SEATS)
+            house.cards.check()
+            house.journal.verify()
+            house.close()
+            minutes = (time.process_time() - start) / 60
+            print(
+                f"\r{day * (YEAR_ROUNDS // 365):,} rounds, {minutes:.1f} minutes of processor time", end="", flush=True
+            )
+    print()
+
+
 def rows() -> list[Row]:
     """Against what a table-year in fifteen minutes needs."""
     rounds, decisions = core_alone()
@@ -111,5 +136,7 @@ def rows() -> list[Row]:
     ]
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1:] == ["year"]:
+    year()
+elif __name__ == "__main__":
     print(whole_stack(CALM_LINK, durable=False, rounds=FAST_ROUNDS, turns=FAST_TURNS))
