@@ -21,6 +21,7 @@ from controller.journal import (
     MemoryJournal,
     NewEvent,
 )
+from controller.journal.memory import GATHERED
 from controller.live import LiveTable, restore
 
 TS = "2026-01-31T23:59:59.123456Z"
@@ -80,7 +81,7 @@ def test_the_newest_events() -> None:
 def test_all_or_none() -> None:
     journal = filled(2)
     with pytest.raises(BadEvent):
-        journal.record([new(3), NewEvent(TS, "round.started", (), {"share": 0.5})])
+        journal.append([new(3), NewEvent(TS, "round.started", (), {"share": 0.5})])
     assert journal.head.seq == 2
     assert [event.seq for event in journal.append([new(3)])] == [3]
 
@@ -127,14 +128,23 @@ def test_old_events_are_let_go_and_the_chain_goes_on() -> None:
         journal.verify(Checkpoint(first.seq, first.hash))
 
 
-def test_a_change_is_found_before_an_event_is_let_go() -> None:
-    journal = filled(149, keep=0)
-    assert journal.begin.seq == 49  # the snapshots at 50 and 100 need what follows
-    change(journal, 50)
-    journal.save_snapshot(120, b"", "1")
-    with pytest.raises(JournalDamaged) as caught:
-        journal.save_snapshot(140, b"", "1")
-    assert caught.value.seq == 50
+def test_what_a_snapshot_needs_is_not_let_go() -> None:
+    assert filled(149, keep=0).begin.seq == 49  # the snapshots at 50 and 100 need what follows
+
+
+def test_a_mistake_in_what_was_recorded_is_found_when_somebody_looks() -> None:
+    journal = filled(2)
+    assert journal.record([NewEvent(TS, "round.started", (), {"share": 0.5})]) == 3
+    with pytest.raises(BadEvent, match="fraction"):
+        journal.last(1)
+
+
+def test_many_are_chained_without_being_looked_at() -> None:
+    journal = filled(2)
+    mistake = NewEvent(TS, "round.started", (), {"share": 0.5})
+    journal.record([mistake])
+    with pytest.raises(BadEvent):
+        journal.record([new(number) for number in range(GATHERED)])
 
 
 def test_a_new_program_finds_the_events() -> None:

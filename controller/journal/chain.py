@@ -63,13 +63,6 @@ def canonical(event: Event) -> bytes:
     return f"{begin}{_encode(event.data).decode()}{middle}{event.seq}{_after_seq(event.ts)}".encode()
 
 
-def content_of(row: Row) -> bytes:
-    """The same of an event as it is stored."""
-    seq, ts, kind, _, _, clause, data = row
-    begin, middle = _around_data(kind, clause)
-    return f"{begin}{data}{middle}{seq}{_after_seq(ts)}".encode()
-
-
 def digest(event: Event) -> str:
     """The hash that this event must have."""
     return sha256(event.prev.encode() + canonical(event)).hexdigest()

@@ -1,24 +1,22 @@
 """A journal in memory, for simulations: the same events in the same chain of hashes, only not on a disk.
 
-What it holds is gone with the program. It can be told how many events to hold: a table-year has some 36 million, and
-nobody reads those of last month. Then it lets go, with every snapshot, those that no snapshot needs any more, and
-before that makes sure that their part of the chain is whole.
+What it holds is gone with the program, so nothing is gained by chaining each event at once: what was recorded gets its
+places and hashes many at a time, or when somebody looks. It can be told how many events to hold: a table-year has some
+36 million, and nobody reads those of last month. Then it lets go, with every snapshot, those that no snapshot needs any
+more.
 """
 
 from __future__ import annotations
 
-from binascii import hexlify
 from collections.abc import Callable, Collection, Iterator, Sequence
-from hashlib import sha256
 from itertools import islice
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from controller.journal.chain import (
     NewEvent,
     Row,
     check_known,
-    content_of,
     digest,
     from_new,
     from_row,
@@ -29,15 +27,18 @@ from controller.journal.errors import JournalDamaged, JournalStopped
 from controller.journal.records import START, Checkpoint, Event
 from controller.journal.snapshots import KEPT, BadSnapshot, Snapshot, read_snapshot, snapshot_row
 
+GATHERED: Final = 64  # recorded events that are chained together
+
 
 class MemoryJournal:
     """What a Journal does, without its file. `keep`: let old events go and hold at least this many; None: hold all."""
 
     def __init__(self, keep: int | None = None) -> None:
         self._keep = keep
-        self._rows: list[Row] = []
+        self._chained: list[Row] = []
+        self._new: list[NewEvent] = []  # recorded, and not chained yet
         self._begin = START  # the last event that was let go
-        self._seq, self._hash = 0, bytes.fromhex(START.hash)  # of the last event
+        self._seq, self._hash = 0, bytes.fromhex(START.hash)  # of the last event that is chained
         self._verified = START
         self._snapshots: list[Snapshot] = []
         self._closed = False
@@ -46,33 +47,46 @@ class MemoryJournal:
 
     def append(self, new: Sequence[NewEvent]) -> list[Event]:
         """Keep all of them, or none. BadEvent: one of them is a mistake of the program; nothing happened."""
-        return [from_new(row) for row in self._record(new)]
+        self._check_open()
+        self._chain()
+        return [from_new(row) for row in self._link(new)]
 
     def record(self, new: Sequence[NewEvent]) -> int:
-        """The same for those who need no copies back: it tells the last event's number."""
-        self._record(new)
-        return self._seq
+        """The same for those who need no copies back: it tells the last event's number. A mistake is found later."""
+        self._check_open()
+        self._new += new
+        last = self._seq + len(self._new)
+        if len(self._new) >= GATHERED:
+            self._chain()
+        return last
 
-    def _record(self, new: Sequence[NewEvent]) -> list[Row]:
+    def _check_open(self) -> None:
         if self._closed:
             raise JournalStopped("nothing more is written: it was closed; open the journal anew")
+
+    def _chain(self) -> None:
+        """Give what was recorded its places. Whoever looks at events, or at the head, does this first."""
+        if self._new:
+            new, self._new = self._new, []
+            self._link(new)
+
+    def _link(self, new: Sequence[NewEvent]) -> list[Row]:
         rows = link_rows(new, self._seq, self._hash)
         if rows:
-            self._rows += rows
+            self._chained += rows
             self._seq, self._hash = rows[-1][0], rows[-1][4]
         return rows
 
+    @property
+    def _rows(self) -> list[Row]:
+        self._chain()
+        return self._chained
+
     def _let_go(self, count: int) -> None:
-        if count <= 0:
-            return
-        seq, prev = self._begin.seq, bytes.fromhex(self._begin.hash)
-        for row in self._rows[:count]:
-            seq += 1
-            if row[0] != seq or row[3] != prev or sha256(hexlify(prev) + content_of(row)).digest() != row[4]:
-                raise JournalDamaged(seq, "its content does not fit its hash")
-            prev = row[4]
-        del self._rows[:count]
-        self._begin = Checkpoint(seq, prev.hex())
+        if count > 0:
+            last = self._rows[count - 1]
+            self._begin = Checkpoint(last[0], last[4].hex())
+            del self._chained[:count]
 
     def save_snapshot(self, seq: int, state: bytes, code_version: str) -> None:
         """Keep the state after an event; only the last few are kept."""
@@ -97,6 +111,7 @@ class MemoryJournal:
     @property
     def head(self) -> Checkpoint:
         """The last event's place; START where there is none."""
+        self._chain()
         return Checkpoint(self._seq, self._hash.hex())
 
     @property
@@ -126,7 +141,7 @@ class MemoryJournal:
     def verify(self, since: Checkpoint = START, on_event: Callable[[Event], None] | None = None) -> Checkpoint:
         """Check the chain after a place that is known to be good, to its end, and tell the end's place.
 
-        What was let go was looked at when it went, so START means the first event that is still there.
+        What was let go cannot be looked at any more: START means the first event that is still there.
         """
         if since.seq > self._begin.seq:
             check_known(since, self.event(since.seq))
