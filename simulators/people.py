@@ -422,8 +422,9 @@ class People:
         if not place:
             gone = state.decks[name].state is DeckState.LOCKED_OUT
             return gone and taken(self.tell(act.RemoveDeck, deck=name))
-        if emptied_by_device(state, place):
-            return False
+        device = emptied_by_device(state, place)
+        if device:
+            return self._nothing_there(device, name)
         if place == ledger.MISSING:
             return self._missing(name)
         if self._locked(ledger.DEVICE_OF.get(place, "")):
@@ -432,6 +433,16 @@ class People:
         for spot in self._spots(place):
             number += cards.pick(name, spot, self._own(name))
         return taken(self.tell(act.GatherCards, deck=name, place=place, cards=number))
+
+    def _nothing_there(self, device: str, deck: str) -> bool:
+        """No card lies at an exit where the table waits for one to be taken: somebody says so."""
+        found, mechanics = self.house.state.devices[device], self.house.wired[device].device.mechanics
+        if not (found.at_exit and found.online) or mechanics.mode is _WORKING:
+            return False
+        if self.house.cards.count(mechanics.exit):
+            return False
+        place = ledger.IN_DEVICE[device][-1]
+        return taken(self.tell(act.GatherCards, deck=deck, place=place, cards=0))
 
     def _missing(self, name: str) -> bool:
         """Look into devices, hands and rack, on the floor and among what came out of a jam, and count the pile."""

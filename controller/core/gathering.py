@@ -74,6 +74,15 @@ def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
     return None
 
 
+def _said_to_be_empty(state: State, act: GatherCards) -> bool:
+    """Whether this names an exit at which cards of the deck should lie: its sensor may have seen what is not there."""
+    name = ledger.DEVICE_OF.get(act.place, "")
+    found = state.devices.get(name)
+    if found is None or found.state is not DeviceState.READY or found.at_exit is None:
+        return False
+    return act.place == ledger.IN_DEVICE[name][-1] and found.at_exit.deck == act.deck
+
+
 @takes(GatherCards)
 def gather(d: Decision, act: GatherCards) -> Refusal | None:
     """A person has fetched the cards of one place and counted them."""
@@ -87,6 +96,11 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
     device = ledger.DEVICE_OF.get(place, "")
     if not place:
         return Refusal("all cards of this deck are together", "cards lie elsewhere")
+    if act.cards == 0 and _said_to_be_empty(state, act):
+        moves = ledger.seen(cards, (act.place,), 0, ledger.TABLE)
+        d.emit("cards.gathered", deck=act.deck, place=act.place, cards=0, moves=moves, who=act.who)
+        tell_difference(d, act.deck, act.place, moves)
+        return None
     if act.place not in (place, device):
         return Refusal(f"the cards at {place} come first", f"{place} is empty")
     if emptied_by_device(state, place):
@@ -96,7 +110,7 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
     if place == ledger.MISSING:
         if act.cards < 1:
             return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
-        moves: list[ledger.Move] = [(ledger.MISSING, ledger.TABLE, act.cards)]
+        moves = [(ledger.MISSING, ledger.TABLE, act.cards)]
     else:
         moves = ledger.seen(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
     d.emit("cards.gathered", deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who)

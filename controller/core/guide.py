@@ -117,8 +117,10 @@ def _gather_one(state: State, name: str) -> Step:
         text = "Lay the cards that were taken from the shoe last on the pile, and count them."
         return Step(text, "They were taken as the round became void.", do=(gathered,))
     if emptied_by_device(state, place):
-        at_exit = state.devices[device].at_exit
-        return Step(f"Take the cards from the {device}." if at_exit else f"The {device} brings its cards out.", why)
+        if not state.devices[device].at_exit:
+            return Step(f"The {device} brings its cards out.", why)
+        exit_: Offer = {"action": "gather_cards", "deck": name, "place": ledger.IN_DEVICE[device][-1]}
+        return Step(f"Take the cards from the {device}. If none lie there, say so: 0 cards.", why, do=(exit_,))
     first, opened = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
         text = f"{first}Free the jam in the {device}, or take all cards out by hand and count them."

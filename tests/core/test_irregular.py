@@ -481,3 +481,28 @@ def test_a_count_that_somebody_wants() -> None:
     assert house.refused(act.PlayersActed).clause == ("10.C",)
     house.ask(act.CountStub, 47)
     house.ask(act.PlayersActed)
+
+
+@clause("13.G")
+def test_an_exit_at_which_nothing_lies_is_said_to_be_empty() -> None:
+    """Its sensor has seen three cards that never left the shoe: nobody can take them, and the shoe waits for that."""
+    house = House(ONE).open()
+    house.works = False
+    house.ask(act.CloseBets, (1,))
+    house.step()
+    house.move("red-1", "exit", "shoe", 3)
+    house.ask(act.ReportDealerExposed)
+    house.refused(act.GatherCards, "red-1", "exit", 0)  # the wagers go back first
+    house.ask(act.ReturnWagers)
+    step = house.table.next_step()
+    assert step.do == ({"action": "gather_cards", "deck": "red-1", "place": "exit"},)
+    assert "0 cards" in step.text
+    house.refused(act.GatherCards, "red-1", "exit", 3)  # the sensor sees what is taken
+    house.refused(act.GatherCards, "red-1", "shoe", 0)
+    house.ask(act.GatherCards, "red-1", "exit", 0)
+    assert house.state.decks["red-1"].cards == {"shoe": 50, "missing": 3}
+    house.works = True
+    house.tick()
+    voided(house, "13.E")
+    assert [event.data["missing"] for event in house.find("ledger.disagreed")] == [3, -3]
+    assert not house.find("deck.locked_out")
