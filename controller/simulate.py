@@ -91,6 +91,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         finally:
             playing.cancel()
             await asyncio.gather(playing, return_exceptions=True)
+            await daemon.close()  # before its devices are gone: else it would miss them, and write that down
 
 
 def shoesim_command() -> click.Command:

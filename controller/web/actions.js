@@ -19,9 +19,10 @@ const GROUPS = [
   ["Decks", ["receive_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
     "remove_deck"]],
-  ["Devices", ["free_jam", "try_again", "empty_device", "test_device", "accept_device", "take_out_of_service",
+  ["Devices", ["open_device", "free_jam", "try_again", "empty_device", "test_device", "accept_device", "take_out_of_service",
     "put_in_service", "clear_warning"]],
-  ["The table", ["open_table", "player_arrived", "idle_table", "close_table", "change_method"]],
+  ["The table", ["open_table", "player_arrived", "idle_table", "close_table", "change_method",
+    "unlock_person"]],
 ];
 
 // One touch by mistake must not void a round or clear a table.
