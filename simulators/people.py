@@ -316,7 +316,9 @@ class People:
     # --- decks ------------------------------------------------------------------------------------------------------
 
     def _deck_chore(self, name: str) -> bool:
-        state, deck = self.house.state, self.house.state.decks[name]
+        state, deck = self.house.state, self.house.state.decks.get(name)
+        if deck is None:
+            return False  # somebody else has taken it away a moment ago
         if over_age(state, name, self.house.now_ms) and self._take_away(name):
             return True
         if deck.state in _OPENING and state.table in _PREPARING:

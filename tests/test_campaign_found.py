@@ -361,3 +361,10 @@ def test_an_exit_whose_sensor_sees_a_card_that_is_not_there_does_not_stop_the_ta
     found = play_shift(draw(283, 4, 4.0), only=[13, 16, 17, 25, 28, *range(36, 51)])
     assert found.violations == []
     assert {"hasty_hand", "miscount"} <= found.faults.keys()
+
+
+def test_a_deck_that_another_has_taken_away_meanwhile_is_no_more_to_be_seen_to() -> None:
+    """The dealer had looked at both decks; a floorperson removed both and closed the table between two of his words."""
+    found = play_shift(draw(1, 1733), only=[11, 12])
+    assert found.violations == []
+    assert found.faults == {"miscount": 1, "two_at_once": 1}
