@@ -88,6 +88,11 @@ def usable(state: State, device: str) -> bool:
     return found is not None and found.state is _READY and not found.hindered and not warned(state, device)
 
 
+def moved_by(state: State, deck: str) -> str:
+    """The device that moves this deck, or was told to and has not answered yet; empty where none does."""
+    return next((name for name, device in state.devices.items() if device.doing and device.doing.deck == deck), "")
+
+
 # --- time -----------------------------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from controller.core.actions import (
 from controller.core.clauses import enforces
 from controller.core.decision import Decision, Refusal, takes, words
 from controller.core.gathering import lock_out
-from controller.core.guards import decks_wanted, inside, self_reshuffling
+from controller.core.guards import decks_wanted, inside, moved_by, self_reshuffling
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.service import warn
 from controller.core.setup import setup_fault
@@ -124,8 +124,11 @@ def wash_or_stack(d: Decision, act: WashDeck | StackDeck) -> Refusal | None:
 @takes(RejectDeck)
 def reject(d: Decision, act: RejectDeck) -> Refusal | None:
     """A damaged deck is never played again; the round that is on is played to its end."""
-    moving = any(device.doing and device.doing.deck == act.deck for device in d.state.devices.values())
-    if moving or d.state.decks[act.deck].state in (DeckState.IN_PLAY, DeckState.VOIDED, DeckState.SHUFFLING):
+    if moved_by(d.state, act.deck) or d.state.decks[act.deck].state in (
+        DeckState.IN_PLAY,
+        DeckState.VOIDED,
+        DeckState.SHUFFLING,
+    ):
         return Refusal("the deck is in use", "its round is over, and no device moves it", ("4.A",))
     lock_out(d, act.deck, "4.A", reason=act.reason)
     warn(d, "count", deck=act.deck, clause=("4.A",), text=f"deck {act.deck} must leave the table: {act.reason}")

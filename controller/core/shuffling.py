@@ -23,6 +23,7 @@ from controller.core.guards import (
     feeds,
     in_service,
     inside,
+    moved_by,
     not_due,
     over_age,
     self_reshuffling,
@@ -235,13 +236,23 @@ def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
     """A floorperson wants it shuffled again, wherever it is."""
     if not d.may("deck.recalled", act.deck):
         return Refusal("the deck waits for its shuffle, or is in use", "it is shuffled and not in play", ("5.A",))
-    d.emit("reshuffle.directed", "5.A", deck=act.deck, who=act.who)
-    d.emit("deck.recalled", "5.A", deck=act.deck, reason="a floorperson directs a reshuffle")
-    return None
+    refusal = _under_way(d.state, act.deck)
+    if refusal is None:
+        d.emit("reshuffle.directed", "5.A", deck=act.deck, who=act.who)
+        d.emit("deck.recalled", "5.A", deck=act.deck, reason="a floorperson directs a reshuffle")
+    return refusal
 
 
 @takes(UnloadDeck)
 def unload(d: Decision, act: UnloadDeck) -> Refusal | None:
     """The deck comes back out; it is shuffled again before it is played."""
-    d.emit("deck.recalled", "5.A", deck=act.deck, reason=f"{act.who} takes it out")
-    return None
+    refusal = _under_way(d.state, act.deck)
+    if refusal is None:
+        d.emit("deck.recalled", "5.A", deck=act.deck, reason=f"{act.who} takes it out")
+    return refusal
+
+
+def _under_way(state: State, deck: str) -> Refusal | None:
+    """A deck that a device moves cannot be called back: nobody would know where it comes to lie."""
+    device = moved_by(state, deck)
+    return Refusal(f"the {device} moves the deck", f"the {device} has ended its cycle", ("5.A",)) if device else None

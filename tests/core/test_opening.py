@@ -189,7 +189,7 @@ def test_a_damaged_deck_is_replaced() -> None:
 
 @clause("4.A")
 @pytest.mark.parametrize("command", ["Shuffle", "Deliver"])
-def test_a_deck_that_a_device_is_about_to_move_is_not_rejected(command: str) -> None:
+def test_a_deck_that_a_device_is_about_to_move_is_neither_rejected_nor_recalled(command: str) -> None:
     """The shuffler would go on with a deck that is out, and put it where nobody believes it to be."""
     house = House()
     house.ask(act.OpenTable)
@@ -203,6 +203,8 @@ def test_a_deck_that_a_device_is_about_to_move_is_not_rejected(command: str) -> 
             assert house.chore()
     assert not doing.answered
     assert house.refused(act.RejectDeck, "red-1").data["possible_when"] == "its round is over, and no device moves it"
+    for recall in (act.UnloadDeck, act.DirectReshuffle):
+        assert house.refused(recall, "red-1").data["reason"] == "the shuffler moves the deck"
     house.works = True
     house.tick()
     house.work()
