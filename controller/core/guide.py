@@ -119,8 +119,9 @@ def _gather_one(state: State, name: str) -> Step:
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} brings its cards out.", why)
-        exit_: Offer = {"action": "gather_cards", "deck": name, "place": ledger.IN_DEVICE[device][-1]}
-        return Step(f"Take the cards from the {device}. If none lie there, say so: 0 cards.", why, do=(exit_,))
+        # To take them is all: the device tells. Who finds none looks for the button, and no other presses it.
+        exit_ = ledger.IN_DEVICE[device][-1]
+        return Step(f"Take the cards from the {device}. If none lie there, say so: gather cards, {exit_}, 0.", why)
     first, opened = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
         text = f"{first}Free the jam in the {device}, or take all cards out by hand and count them."
