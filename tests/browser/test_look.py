@@ -203,8 +203,8 @@ def test_light_and_dark_by_the_switch(screen: Callable[..., Person]) -> None:
     page.click("#theme")
     page.look(dark=False)
     assert page.js(ground) == dark
-    page.js("location.reload()")
-    page.see("#offers button")
+    page.js("window.before = true; location.reload()")
+    page.wait("!window.before && document.querySelector('#offers button') !== null")
     assert page.js(ground) == dark, "it is kept"
 
 
