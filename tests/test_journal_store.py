@@ -43,6 +43,7 @@ from controller.journal import (
     timestamp,
 )
 from controller.journal import reader as reader_module
+from controller.journal.inode import Whereabouts
 from controller.journal.schema import SCHEMA
 from tests.test_journal_chain import TS, new_events
 
@@ -895,3 +896,14 @@ def test_a_file_that_was_cut(path: Path) -> None:
     for length in range(0, len(whole), 1000):
         path.write_bytes(whole[:length])
         assert outcome(path, good) is not None
+
+
+def test_a_file_is_told_from_others_by_what_it_is(tmp_path: Path) -> None:
+    """Not by its name: a copy is another file, a second name is not."""
+    first, copy, second = tmp_path / "first", tmp_path / "copy", tmp_path / "second"
+    first.write_text("the same")
+    copy.write_text("the same")
+    second.hardlink_to(first)
+    assert Whereabouts(str(first)).look() == Whereabouts(str(second)).look() != Whereabouts(str(copy)).look()
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Whereabouts(str(first), str(tmp_path / "nowhere")).look()

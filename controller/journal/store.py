@@ -26,6 +26,7 @@ from controller.journal.errors import (
     from_os,
     from_sqlite,
 )
+from controller.journal.inode import Whereabouts
 from controller.journal.reader import JournalReader, open_sqlite
 from controller.journal.records import Checkpoint, Event
 from controller.journal.schema import LISTING, check_schema, create, is_blank
@@ -48,13 +49,15 @@ class Journal(JournalReader):
         """
         self._create = create
         self._stopped: str | None = None
-        self._lock = _WriterLock(_place(Path(os.path.realpath(path)), create))
+        real = os.path.realpath(path)
+        self._whereabouts = Whereabouts(real, f"{real}-wal")
+        self._lock = _WriterLock(_place(Path(real), create))
         try:
             super().__init__(path)
             try:
                 check_schema(self._read(LISTING))
                 self._seq, self._hash = self._checked_head()
-                self._files = self._whereabouts()
+                self._files = self._look()
                 self._lock.sign()
             except JournalError:
                 self._connection.close()
@@ -127,17 +130,16 @@ class Journal(JournalReader):
             self._seq, self._hash = rows[-1][0], rows[-1][4]
         return rows
 
-    def _whereabouts(self) -> tuple[tuple[int, int], ...]:
+    def _look(self) -> bytes:
         """Which files the journal and its log are: what is written to files that nobody finds again is not stored."""
         try:
-            found = [os.stat(path) for path in (self.path, self._wal)]
+            return self._whereabouts.look()
         except OSError as error:
             raise from_os(error, self.path) from None
-        return tuple((status.st_dev, status.st_ino) for status in found)
 
     def _check_place(self) -> None:
         try:
-            if self._whereabouts() != self._files:
+            if self._look() != self._files:
                 raise JournalAbsent(f"{self.path}: another file is in its place; bring the journal back")
         except JournalError as error:
             self._stopped = str(error)
