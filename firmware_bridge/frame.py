@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from struct import Struct
 from typing import Final
 from zlib import crc32
 
@@ -17,6 +18,7 @@ DELIMITER: Final = b"\x00"
 _crc32: Final = crc32  # names of their own: where this is compiled, they are not looked up anew with every frame
 _cobs_decode: Final = cobs.decode
 _cobs_encode: Final = cobs.encode
+_four_bytes: Final = Struct("<I").pack  # in half the time of int.to_bytes
 
 # A body and its CRC are at most 254 bytes, so COBS adds exactly one byte, and a whole frame with its delimiter
 # is at most 256 bytes: what a small microcontroller can buffer.
@@ -60,7 +62,7 @@ def encode_frame(body: bytes) -> bytes:
     """The bytes on the wire for one body of 1 to MAX_BODY bytes."""
     if not 0 < len(body) <= MAX_BODY:
         raise ValueError(f"a frame's body has 1 to {MAX_BODY} bytes, not {len(body)}")
-    return _cobs_encode(body + _crc32(body).to_bytes(4, "little")) + DELIMITER  # type: ignore[no-any-return]
+    return _cobs_encode(body + _four_bytes(_crc32(body))) + DELIMITER  # type: ignore[no-any-return]
 
 
 class FrameDecoder:
