@@ -94,8 +94,8 @@ lock:
 
 # The manual pages and the completions of the shells, written from the help of the commands.
 manual: $(READY)
-	@$(BIN)/python -m controller.manual build/man
-	@$(BIN)/python -m controller.completion build/completion
+	@$(BIN)/python -m controller.cli.manual build/man
+	@$(BIN)/python -m controller.cli.completion build/completion
 
 # The Debian package, into build/.
 deb: $(READY) manual

@@ -18,7 +18,7 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from controller.config import EXAMPLE
+from controller.daemon.config import EXAMPLE
 
 ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "debian"

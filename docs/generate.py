@@ -12,15 +12,16 @@ from pathlib import Path
 
 import msgspec
 
-from controller import offers, rules_cli
+from controller.api import available_actions
+from controller.api.openapi import describe
+from controller.cli import rules
 from controller.core.clauses import CLAUSES
 from controller.core.machines import MACHINES, Moves, diagram
 from controller.core.state import State
-from controller.openapi import describe
-from firmware_bridge import messages
 from firmware_bridge.connection import STAGES, Stage
-from firmware_bridge.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
-from simulators import faults
+from firmware_bridge.wire import messages
+from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
+from simulators.devices import faults
 
 DOCS = Path(__file__).parent
 
@@ -119,7 +120,7 @@ def stage_diagram() -> str:
 def rule_table() -> str:
     """Every clause with what it asks, what enforces it and which tests show it."""
     out = ["| clause | what holds | enforced by | shown by |", "| --- | --- | --- | --- |"]
-    for row in rules_cli.rows(list(CLAUSES)):
+    for row in rules.rows(list(CLAUSES)):
         enforced = "<br>".join(f"`{name.removeprefix('controller.core.')}`" for name in row["enforced_by"])
         tests = "<br>".join(f"`{name.removeprefix('tests/core/')}`" for name in row["tests"])
         out.append(f"| {row['clause']} | {row['summary']} | {enforced} | {tests} |")
@@ -152,10 +153,10 @@ def api_table() -> str:
 def action_table() -> str:
     """Every action, what must be said with it, and whose part it is."""
     out = ["| action | what it says | fields | roles |", "| --- | --- | --- | --- |"]
-    for name, kind in offers.ACTIONS.items():
+    for name, kind in available_actions.ACTIONS.items():
         fields = ", ".join(
             f"`{field['name']}`" + ("" if field["required"] else " (optional)")
-            for field in offers.fields_of(kind, State())
+            for field in available_actions.fields_of(kind, State())
         )
         text = " ".join((kind.__doc__ or "").strip().splitlines()[0].split())
         out.append(f"| `{name}` | {text} | {fields} | {', '.join(kind.roles)} |")
@@ -187,7 +188,7 @@ def main() -> int:
     """Write every page that has generated parts."""
     for page in PARTS:
         (DOCS / page).write_text(fresh(page))
-    rules_cli.SHIPPED.write_bytes(rules_cli.shipped_tests())
+    rules.SHIPPED.write_bytes(rules.shipped_tests())
     return 0
 
 

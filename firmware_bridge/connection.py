@@ -16,10 +16,11 @@ from typing import Any, Final
 import structlog
 from transitions import Machine
 
-from firmware_bridge.health import Direction
-from firmware_bridge.hotplug import Backoff, Hotplug
-from firmware_bridge.link import LossReason, Lost
-from firmware_bridge.messages import (
+from firmware_bridge.ports.hotplug import Backoff, Hotplug
+from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, Transport, open_port
+from firmware_bridge.wire.health import Direction
+from firmware_bridge.wire.link import LossReason, Lost
+from firmware_bridge.wire.messages import (
     COMMAND_ANSWERS,
     QUESTION_ANSWERS,
     AnyAnswer,
@@ -32,8 +33,7 @@ from firmware_bridge.messages import (
     Status,
     describe_message,
 )
-from firmware_bridge.session import Ahead, EventMark, Happening, HostSession, Ready, Rejected, WrongRole
-from firmware_bridge.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, Transport, open_port
+from firmware_bridge.wire.session import Ahead, EventMark, Happening, HostSession, Ready, Rejected, WrongRole
 
 Log = structlog.typing.FilteringBoundLogger
 

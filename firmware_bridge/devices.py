@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator
 from typing import ClassVar, Self
 
 from firmware_bridge.connection import Connection, NotReady
-from firmware_bridge.hotplug import Hotplug
-from firmware_bridge.link import LinkTiming, Lost
-from firmware_bridge.messages import (
+from firmware_bridge.ports.hotplug import Hotplug
+from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortSettings
+from firmware_bridge.wire.link import LinkTiming, Lost
+from firmware_bridge.wire.messages import (
     AnyCommand,
     AnyEvent,
     AskCounters,
@@ -38,8 +39,7 @@ from firmware_bridge.messages import (
     Status,
     Unlock,
 )
-from firmware_bridge.session import DeviceIdentity, EventMark, Happening, HostSession, Ready, Rejected
-from firmware_bridge.transport import DEFAULT_SETTINGS, PortSettings
+from firmware_bridge.wire.session import DeviceIdentity, EventMark, Happening, HostSession, Ready, Rejected
 
 Noticed = AnyEvent | Ready | Rejected | Lost
 

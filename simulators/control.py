@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from firmware_bridge.messages import ButtonName
-from simulators.cards import Place, Spot
-from simulators.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
-from simulators.endpoints import Endpoint
-from simulators.faults import FaultName
+from firmware_bridge.wire.messages import ButtonName
+from simulators.devices.cards import Place, Spot
+from simulators.devices.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
+from simulators.devices.faults import FaultName
+from simulators.pipes.endpoints import Endpoint
 
 SOCKET_NAME = "shoesim.sock"
 LONGEST_REQUEST = 4096

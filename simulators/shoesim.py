@@ -12,15 +12,15 @@ from typing import Any
 import click
 import msgspec
 
-from firmware_bridge.link import LinkTiming
-from firmware_bridge.messages import Capability
+from firmware_bridge.wire.link import LinkTiming
+from firmware_bridge.wire.messages import Capability
 from simulators.control import ControlError, ask, running
-from simulators.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
-from simulators.endpoints import Endpoint, PtyEndpoint, TcpEndpoint
-from simulators.faults import OF_THE_MECHANICS, FaultName, FaultPlan, ScriptError, read_script
-from simulators.qemu import QemuSerialEndpoint, QemuUsbEndpoint
-from simulators.shuffling import Shelf, Uniform
-from simulators.usb_backend import SoftwareUsbDevice
+from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
+from simulators.devices.faults import OF_THE_MECHANICS, FaultName, FaultPlan, ScriptError, read_script
+from simulators.devices.shuffling import Shelf, Uniform
+from simulators.pipes.endpoints import Endpoint, PtyEndpoint, TcpEndpoint
+from simulators.pipes.qemu import QemuSerialEndpoint, QemuUsbEndpoint
+from simulators.pipes.usb_backend import SoftwareUsbDevice
 
 DEFAULT_FOLDER = Path("build/run")
 NO_FAULTS = b"fault = []"
@@ -262,7 +262,7 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
     \b
     Example: shoesim play tests/scenarios/*.toml
     """
-    from simulators.scenario import ScenarioError, play, read_scenario
+    from simulators.table.scenario import ScenarioError, play, read_scenario
 
     failed = False
     for file in files:
@@ -303,7 +303,7 @@ def campaign_(as_json: bool, **options: Any) -> None:
       shoesim campaign --defect turn_not_passed
     """
     from simulators.campaign.command import run_campaign
-    from simulators.campaign.defects import DEFECTS
+    from simulators.campaign.planted_defects import DEFECTS
 
     defect = options["defect"]
     if defect and defect not in DEFECTS:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import msgspec
 
-from controller.core.game import Method
 from controller.core.setup import Setup
+from controller.games.game import Method
 
 
 class Role(StrEnum):

@@ -11,10 +11,10 @@ from typing import Any, Final
 import msgspec
 
 from controller.core import ledger
-from controller.core.game import Method
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, DeckState, DeviceState, TableState
 from controller.core.setup import Setup, devices_of
 from controller.core.state import Deck, Device, Event, Given, Host, Round, Stack, State, Warned, WrongPins
+from controller.games.game import Method
 
 Change = Callable[[State, dict[str, Any]], None]
 _CHANGES: Final[dict[str, Change]] = {}

@@ -6,11 +6,11 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.actions import Action, AnyAction, OnDeck, OnDevice
-from controller.core.dealing import next_stack, stub_may_leave, waits_for_players
 from controller.core.decision import Refusal, why_not
-from controller.core.game import Method
-from controller.core.gathering import GATHERED_STATES, emptied_by_device, next_place
-from controller.core.guards import (
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
+from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, next_place
+from controller.core.rules.guards import (
     blocking,
     cannot_start,
     counts,
@@ -23,9 +23,9 @@ from controller.core.guards import (
     stub_count_due,
     wrong_number_of_decks,
 )
-from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.shuffling import waits_for_shuffler
+from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
+from controller.games.game import Method
 
 Offer = dict[str, str | bool]  # an action, and those of its fields that the state knows
 

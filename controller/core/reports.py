@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from controller.core.actions import AnyAction
-from firmware_bridge.messages import AnyEvent, Done, Refused
+from firmware_bridge.wire.messages import AnyEvent, Done, Refused
 
 
 class DeviceReady(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from controller.core.clauses import enforces
-from controller.core.game import DRAGON_POKER, Game, Method, game_fault
-from firmware_bridge.messages import Capability
+from controller.games.game import DRAGON_POKER, Game, Method, game_fault
+from firmware_bridge.wire.messages import Capability
 
 
 class ShufflerKind(msgspec.Struct, frozen=True):

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.core.game import Method
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.setup import Setup
+from controller.games.game import Method
 
 
 @dataclass(init=False)

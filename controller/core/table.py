@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from controller.core import access, devices, locks
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
-from controller.core.clock import deadline_ms, look_at_clock
 from controller.core.concerns import ALL, CLOCK, LOCKS, RULES
-from controller.core.dealing import CHAPTER, STUB_WRONG
 from controller.core.decision import TAKES, Decision, Refusal, why_not
-from controller.core.follow import follow
-from controller.core.guards import cannot_start
 from controller.core.guide import Step, next_step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import (
@@ -27,6 +22,11 @@ from controller.core.reports import (
     SignIn,
     Tick,
 )
+from controller.core.rules import devices, locks, sign_in
+from controller.core.rules.automatic import follow
+from controller.core.rules.clock import deadline_ms, look_at_clock
+from controller.core.rules.dealing import CHAPTER, STUB_WRONG
+from controller.core.rules.guards import cannot_start
 from controller.core.state import Event, State
 
 _BETTING: Final = TableState.BETTING  # a name of its own: guards.py tells why
@@ -131,7 +131,7 @@ _REPORTS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceReady: devices.ready,
     DeviceAhead: devices.ahead,
     DeviceLost: devices.lost,
-    SignIn: access.sign_in,
+    SignIn: sign_in.sign_in,
     HostStarted: devices.host_started,
     Tick: lambda decision, report: None,
 }

@@ -14,14 +14,14 @@ import msgspec
 
 from controller.core.apply import apply
 from controller.core.state import Event, State, encode
+from controller.daemon.live_table import restore
 from controller.journal import JournalError
 from controller.journal.records import START
-from controller.live import restore
-from simulators.cards import DECK_SIZE, Card, Place, Spot
-from simulators.people import SOURCE
+from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
+from simulators.table.people import SOURCE
 
 if TYPE_CHECKING:
-    from simulators.campaign.house import UnluckyHouse
+    from simulators.campaign.unlucky_house import UnluckyHouse
 
 CHECKS: Final = {
     "cards conserved": "every card lies in exactly one place",

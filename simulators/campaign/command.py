@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from simulators.campaign.defects import DEFECTS, RATE
 from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Shift, draw
+from simulators.campaign.planted_defects import DEFECTS, RATE
 from simulators.campaign.report import Report, as_html, as_json, as_text
 from simulators.campaign.run import (
     CALM,

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from controller.core.game import DRAGON_POKER, Method
 from controller.core.setup import Setup, ShufflerKind
-from simulators.faults import OF_THE_MECHANICS, FaultName
+from controller.games.game import DRAGON_POKER, Method
+from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 
 SHIFT_ROUNDS: Final = 25
 DEFAULT_RATE: Final = 0.5  # mishaps in each round, on average

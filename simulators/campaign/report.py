@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from simulators.campaign.checks import CHECKS
-from simulators.campaign.defects import WITHIN
 from simulators.campaign.luck import GROUPS
+from simulators.campaign.planted_defects import WITHIN
 from simulators.campaign.run import Found, Result
 
 

@@ -14,12 +14,12 @@ import msgspec
 
 from controller.core.machines import TableState
 from simulators.campaign.checks import Broken
-from simulators.campaign.defects import DEFECTS, RATE, WITHIN, planted
-from simulators.campaign.house import UnluckyHouse
+from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Mishap, Shift, draw
-from simulators.campaign.people import ClumsyPeople
+from simulators.campaign.planted_defects import DEFECTS, RATE, WITHIN, planted
+from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
-from simulators.people import NoMoreDecks
+from simulators.table.people import NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
 CALM = ("clock_jumps",)  # the luck of a day on which nothing happens

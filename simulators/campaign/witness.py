@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.core.game import Method
 from controller.core.state import Event
+from controller.games.game import Method
 from controller.journal import JournalReader
-from firmware_bridge.messages import (
+from firmware_bridge.wire.messages import (
     AnyCommand,
     CardsCounted,
     Cycle,
@@ -25,11 +25,11 @@ from firmware_bridge.messages import (
     Shuffle,
     StackPresented,
 )
-from firmware_bridge.messages import Event as DeviceEvent
+from firmware_bridge.wire.messages import Event as DeviceEvent
 from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, Books, decks_in
 from simulators.campaign.luck import Shift
-from simulators.cards import DECK_SIZE, Card, Place, Spot
-from simulators.people import DEALERS_SEAT, SOURCE
+from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
+from simulators.table.people import DEALERS_SEAT, SOURCE
 
 STACK: Final = 3
 LEAST_CUT: Final = 10

@@ -21,17 +21,17 @@ from controller.core.apply import apply
 from controller.core.machines import TableState
 from controller.core.setup import Setup
 from controller.core.state import Event, State
-from firmware_bridge.link import LinkTiming
-from simulators.cards import DECK_SIZE
-from simulators.device import SimulatedTable
-from simulators.endpoints import Endpoint
-from simulators.faults import FaultName
-from simulators.house import capabilities, deck_names
-from simulators.people import hand
-from simulators.qemu import QemuSerialEndpoint, QemuUsbEndpoint
-from simulators.robot import Robot
-from simulators.robot import Table as RobotsTable
-from simulators.usb_backend import SoftwareUsbDevice
+from firmware_bridge.wire.link import LinkTiming
+from simulators.devices.cards import DECK_SIZE
+from simulators.devices.device import SimulatedTable
+from simulators.devices.faults import FaultName
+from simulators.pipes.endpoints import Endpoint
+from simulators.pipes.qemu import QemuSerialEndpoint, QemuUsbEndpoint
+from simulators.pipes.usb_backend import SoftwareUsbDevice
+from simulators.table.house import capabilities, deck_names
+from simulators.table.people import hand
+from simulators.table.robot import Robot
+from simulators.table.robot import Table as RobotsTable
 from tests.appliance.machine import DEVICES, LIMIT_S, LOOK_S, Failed, Machine
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from firmware_bridge.frame import FrameDecoder, encode_frame
-from firmware_bridge.messages import Cycle, CycleDone, Outcome, decode_from_device
-from firmware_bridge.packet import SEQUENCED
+from firmware_bridge.wire.frame import FrameDecoder, encode_frame
+from firmware_bridge.wire.messages import Cycle, CycleDone, Outcome, decode_from_device
+from firmware_bridge.wire.packet import SEQUENCED
 from tests.bench.measure import Row, interleave
 
 FRAMES = 200  # in a round: short, so that all contenders see the same weather

@@ -17,15 +17,15 @@ from typing import Any, ClassVar
 
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from firmware_bridge.link import Link
-from firmware_bridge.messages import AnyCommand, Dispense, Event, Jam, Place, StackTaken
-from simulators.firmware import Firmware
-from simulators.house import deck_names
+from firmware_bridge.wire.link import Link
+from firmware_bridge.wire.messages import AnyCommand, Dispense, Event, Jam, Place, StackTaken
+from simulators.devices.firmware import Firmware
+from simulators.table.house import deck_names
 from tests.bench.measure import Row, interleave
 from tests.crash.outside import Outside
-from tests.plugged import Plugged
-from tests.served import LIMIT_S, Served
-from tests.test_shoed import config_file
+from tests.daemon.test_shoed import config_file
+from tests.support.plugged import Plugged
+from tests.support.served import LIMIT_S, Served
 
 STARTS = 9
 LIBRARIES = "import asyncio, serial, usb.core, transitions, structlog, msgspec, sqlite3"

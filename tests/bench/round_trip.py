@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import serial
 
 from firmware_bridge.connection import Connection
-from firmware_bridge.messages import Indicate, Light
-from firmware_bridge.session import HostSession
+from firmware_bridge.wire.messages import Indicate, Light
+from firmware_bridge.wire.session import HostSession
 from tests.bench.measure import Row, interleave
 
 ROUNDS = 101

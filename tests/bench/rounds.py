@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import tests.core.driver as core_driver
+import tests.support.core_driver as core_driver
 from controller.core.reports import Report
 from controller.core.state import Event
-from firmware_bridge.link import LinkTiming
-from simulators.house import CALM_LINK, House
-from simulators.people import People
+from firmware_bridge.wire.link import LinkTiming
+from simulators.table.house import CALM_LINK, House
+from simulators.table.people import People
 from tests.bench.measure import Row
 
 YEAR_ROUNDS = 525_600  # one a minute

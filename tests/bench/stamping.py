@@ -11,11 +11,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from controller import shoed
+from controller.cli import shoed
 from controller.journal import Journal, NewEvent
 from firmware_bridge.connection import Connection
-from firmware_bridge.messages import AnyCommand, Lock
-from firmware_bridge.serial_port import FdPort
+from firmware_bridge.ports.serial_port import FdPort
+from firmware_bridge.wire.messages import AnyCommand, Lock
 
 now = time.perf_counter_ns
 

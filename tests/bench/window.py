@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from firmware_bridge.link import Link, Opened
-from simulators.wires import VirtualLine, WireQuality
+from firmware_bridge.wire.link import Link, Opened
+from simulators.pipes.wires import VirtualLine, WireQuality
 from tests.bench.measure import Row
 
 MESSAGES = 500

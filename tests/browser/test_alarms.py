@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simulators.faults import FaultName
+from simulators.devices.faults import FaultName
 from tests.browser.conftest import Person
 
 QUIET = "!document.querySelector('article.alarm') && document.body.dataset.state === 'betting'"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from controller.core import actions as act
-from controller.core.access import LOCK_MS, STRANGER, TRIES, locked_until_ms
 from controller.core.actions import Role
 from controller.core.apply import fold
 from controller.core.machines import DeviceState
 from controller.core.reports import HostStarted, SignIn
+from controller.core.rules.sign_in import LOCK_MS, STRANGER, TRIES, locked_until_ms
 from controller.core.state import Host, State, encode
-from controller.table_clock import TableClock, time_away_ms
-from tests.core.driver import House
+from controller.daemon.table_clock import TableClock, time_away_ms
+from tests.support.core_driver import House
 
 DAY_MS = 86_400_000
 

@@ -13,13 +13,13 @@ import pytest
 from controller.core import concerns
 from controller.core.actions import Role
 from controller.core.apply import _CHANGES
-from controller.core.game import Method
 from controller.core.machines import MACHINES
 from controller.core.reports import Report
 from controller.core.state import Event, State, decode, encode
 from controller.core.table import Table
-from tests.core.driver import House
+from controller.games.game import Method
 from tests.core.test_property import ACTIONS, COMMANDS, FAULTS, PLACES, SETUPS
+from tests.support.core_driver import House
 
 Told = list[tuple[Report, float]]
 FIELDS: dict[str, list[Any]] = {

@@ -7,14 +7,14 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
-from controller.core.game import Method
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceAhead, DeviceEvent, DeviceReady
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import pending
-from firmware_bridge import messages as wire
-from firmware_bridge.messages import Place, Reason
-from tests.core.driver import House, capabilities, same_after_snapshot
+from controller.games.game import Method
+from firmware_bridge.wire import messages as wire
+from firmware_bridge.wire.messages import Place, Reason
+from tests.support.core_driver import House, capabilities, same_after_snapshot
 
 clause = pytest.mark.clause
 ONE = Setup(backs=("red",))

@@ -9,13 +9,13 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Action, AnyAction
-from controller.core.game import Method
 from controller.core.guide import Step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import Report
 from controller.core.setup import Setup
 from controller.core.state import Event
-from tests.core.driver import WHO, House
+from controller.games.game import Method
+from tests.support.core_driver import WHO, House
 
 KINDS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
 

@@ -6,12 +6,12 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
-from controller.core.game import Method
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
-from firmware_bridge import messages as wire
-from firmware_bridge.messages import Place
-from tests.core.driver import House, same_after_snapshot
+from controller.games.game import Method
+from firmware_bridge.wire import messages as wire
+from firmware_bridge.wire.messages import Place
+from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
 ONE = Setup(backs=("red",))

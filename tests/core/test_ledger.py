@@ -14,7 +14,7 @@ from controller.core.decision import Decision
 from controller.core.reports import HostStarted, Tick
 from controller.core.state import Event, decode, encode
 from controller.core.table import Table
-from tests.core.driver import House
+from tests.support.core_driver import House
 
 PLACES = ["shoe", "held", "seat1", "rack", "table"]
 CARDS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 53), min_size=1)

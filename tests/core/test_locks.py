@@ -10,9 +10,9 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import DeviceEvent, DeviceReady
 from controller.core.setup import Setup
 from controller.core.state import Event, pending, pending_of
-from firmware_bridge import messages as wire
-from firmware_bridge.messages import DoorState, Place
-from tests.core.driver import BESIDE, House, capabilities, same_after_snapshot
+from firmware_bridge.wire import messages as wire
+from firmware_bridge.wire.messages import DoorState, Place
+from tests.support.core_driver import BESIDE, House, capabilities, same_after_snapshot
 
 clause = pytest.mark.clause
 ONE = Setup(backs=("red",))

@@ -22,7 +22,7 @@ from controller.core.machines import (
 )
 from controller.core.state import decode, encode
 from controller.core.table import Table
-from tests.core.driver import WHO, House, house_in
+from tests.support.core_driver import WHO, House, house_in
 
 PAIRS = [pytest.param(machine, state, id=f"{machine.name}-{state}") for machine in MACHINES for state in machine.states]
 

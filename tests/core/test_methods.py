@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controller.core import actions as act
-from controller.core.game import Method
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
-from tests.core.driver import House, same_after_snapshot
+from controller.games.game import Method
+from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
 MANUAL = Setup(method=Method.MANUAL_SHOE, backs=("red",), shuffler=None)

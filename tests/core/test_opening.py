@@ -8,7 +8,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
-from tests.core.driver import House, same_after_snapshot
+from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
 STEPS: list[type[act.OnDeck]] = [act.InspectDeck, act.VerifyDeck, act.SpreadDeck, act.WashDeck, act.StackDeck]
@@ -97,7 +97,7 @@ def test_a_prepared_deck_is_counted_where_the_shuffler_counts() -> None:
 
 @clause("4.A")
 def test_cards_put_into_a_device_before_their_time_are_noticed() -> None:
-    from firmware_bridge.messages import CardsPresent, Place
+    from firmware_bridge.wire.messages import CardsPresent, Place
 
     house = opened(Setup(backs=("red",)))
     house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)

@@ -6,16 +6,16 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
-from controller.core.game import Method
-from controller.core.guards import HOUR_MS
 from controller.core.history import impact
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceReady
+from controller.core.rules.guards import HOUR_MS
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import Event
-from firmware_bridge import messages as wire
-from firmware_bridge.messages import Outcome, Place
-from tests.core.driver import House
+from controller.games.game import Method
+from firmware_bridge.wire import messages as wire
+from firmware_bridge.wire.messages import Outcome, Place
+from tests.support.core_driver import House
 
 clause = pytest.mark.clause
 ONE = Setup(backs=("red",))

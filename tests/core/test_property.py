@@ -11,16 +11,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from controller.core import actions as act
 from controller.core.actions import Role
-from controller.core.game import Method
-from controller.core.guards import HOUR_MS
-from controller.core.locks import to_be_locked
 from controller.core.machines import DeviceState, TableState
 from controller.core.reports import CommandAnswered, DeviceEvent
+from controller.core.rules.guards import HOUR_MS
+from controller.core.rules.locks import to_be_locked
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import Event, decode, encode
-from firmware_bridge import messages as wire
-from firmware_bridge.messages import Cycle, Outcome, Place, Reason
-from tests.core.driver import WHO, House
+from controller.games.game import Method
+from firmware_bridge.wire import messages as wire
+from firmware_bridge.wire.messages import Cycle, Outcome, Place, Reason
+from tests.support.core_driver import WHO, House
 
 SETUPS = [
     Setup(),
@@ -202,7 +202,7 @@ class Rounds(RuleBasedStateMachine):
         assert not (self.house.at() is TableState.BETTING and state.warnings and self._blocks())
 
     def _blocks(self) -> bool:
-        from controller.core.guards import blocking
+        from controller.core.rules.guards import blocking
 
         return bool(blocking(self.house.state))
 

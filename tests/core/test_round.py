@@ -8,7 +8,7 @@ from controller.core import actions as act
 from controller.core.history import impact, rebuild
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
-from tests.core.driver import House, same_after_snapshot
+from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
 ONE_DECK = Setup(backs=("red",))

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from controller.core import actions as act
-from controller.core.game import DRAGON_POKER, Deal, Game, Method
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind, setup_fault
-from tests.core.driver import SIDE, House, capabilities, same_after_snapshot
+from controller.games.game import DRAGON_POKER, Deal, Game, Method
+from tests.support.core_driver import SIDE, House, capabilities, same_after_snapshot
 
 clause = pytest.mark.clause
 

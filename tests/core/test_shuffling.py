@@ -7,11 +7,11 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
-from controller.core.game import Method
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
-from firmware_bridge.messages import Cycle, CycleDone, Outcome
-from tests.core.driver import House, same_after_snapshot
+from controller.games.game import Method
+from firmware_bridge.wire.messages import Cycle, CycleDone, Outcome
+from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
 HOUR = 3600.0

@@ -16,9 +16,9 @@ import signal
 import sys
 from typing import Any
 
-from controller import shoed
+from controller.cli import shoed
 from controller.journal import store
-from firmware_bridge import serial_port
+from firmware_bridge.ports import serial_port
 
 
 class Points:

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.test_shoed import config_file
+from tests.daemon.test_shoed import config_file
 
 LIMIT_S = 120.0  # generous: only a hang runs into it
 

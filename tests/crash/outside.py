@@ -13,10 +13,10 @@ from controller.core.apply import apply
 from controller.core.setup import Setup
 from controller.core.state import Event, State
 from controller.journal import JournalAbsent, JournalForeign, JournalReader
-from simulators.cards import Place
-from simulators.robot import Robot, Table
-from tests.plugged import Plugged
-from tests.served import UnixConnection
+from simulators.devices.cards import Place
+from simulators.table.robot import Robot, Table
+from tests.support.plugged import Plugged
+from tests.support.served import UnixConnection
 
 SEATS = (1, 3, 6)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from simulators.house import deck_names
+from simulators.table.house import deck_names
 from tests.crash.lives import LIMIT_S, Lives
 from tests.crash.outside import SEATS, Outside
-from tests.plugged import Plugged
+from tests.support.plugged import Plugged
 
 SPEED = 100.0
 NEVER = 10**9

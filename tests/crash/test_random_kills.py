@@ -12,10 +12,10 @@ from controller.core.machines import TableState
 from controller.core.setup import Setup
 from controller.core.state import Event
 from controller.journal import JournalReader
-from simulators.house import deck_names
+from simulators.table.house import deck_names
 from tests.crash.lives import LIMIT_S, Lives
 from tests.crash.outside import SEATS, Outside
-from tests.plugged import Plugged
+from tests.support.plugged import Plugged
 
 KILLS = int(os.environ.get("KILLS", "1000"))
 SPEED = 100.0

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from controller.access import Peer
-from controller.api import Api
-from controller.config import Config, ControlConfig, JournalConfig, ScreenConfig, ShoeConfig, ShufflerConfig
-from controller.daemon import Daemon
+from controller.api.app import Api
+from controller.daemon.config import Config, ControlConfig, JournalConfig, ScreenConfig, ShoeConfig, ShufflerConfig
+from controller.daemon.daemon import Daemon
+from controller.daemon.people import Peer
 
 METHODS = ("GET", "POST", "DELETE", "HEAD", "PUT", "OPTIONS")
 

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from controller.config import EXAMPLE, Config, ConfigError, parse_config
+from controller.daemon.config import EXAMPLE, Config, ConfigError, parse_config
 from controller.journal import Checkpoint, Journal, JournalError, JournalReader, NewEvent
 from controller.journal.export import json_lines, span, verify_lines
-from firmware_bridge.frame import MAX_BODY, MAX_ENCODED, BadFrame, FrameDecoder, encode_frame
-from firmware_bridge.link import Link
-from firmware_bridge.messages import (
+from firmware_bridge.wire.frame import MAX_BODY, MAX_ENCODED, BadFrame, FrameDecoder, encode_frame
+from firmware_bridge.wire.link import Link
+from firmware_bridge.wire.messages import (
     VERSION,
     AskStatus,
     Button,
@@ -31,9 +31,9 @@ from firmware_bridge.messages import (
     Role,
     Welcome,
 )
-from firmware_bridge.packet import MAX_MESSAGE
-from firmware_bridge.session import EventMark, HostSession
-from simulators.scenario import ScenarioError, read_scenario
+from firmware_bridge.wire.packet import MAX_MESSAGE
+from firmware_bridge.wire.session import EventMark, HostSession
+from simulators.table.scenario import ScenarioError, read_scenario
 
 HANG_S = 20  # nothing that anybody sends may take this long
 Target = Callable[[bytes], int]

@@ -87,7 +87,7 @@ PROBES: dict[str, Callable[[], object]] = {
     "read the configuration": Path("/etc/shoed/table.toml").read_bytes,
     "see no other's processes": only_ours,
     "know the boot": Path("/proc/sys/kernel/random/boot_id").read_bytes,
-    "import everything": lambda: __import__("controller.shoed"),
+    "import everything": lambda: __import__("controller.cli.shoed"),
     "open a network socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM),
     "write the configuration": lambda: os.open("/etc/shoed/table.toml", os.O_WRONLY),
     "write the program": lambda: Path("/usr/lib/dragonshoe/x").write_text(""),

@@ -15,11 +15,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import controller.live  # noqa: F401 - loaded once, for all lives
+import controller.daemon.live_table  # noqa: F401 - loaded once, for all lives
 from controller.journal import Checkpoint, Journal, JournalError, NewEvent
 from controller.journal.chain import link_rows
-from simulators.house import House
-from simulators.people import People
+from simulators.table.house import House
+from simulators.table.people import People
 from tests.powercut.disk import Disk, Fault
 
 TS = "2026-01-31T23:59:59.000000Z"
@@ -100,7 +100,7 @@ def failures(path: Path, rng: random.Random, disk: Disk) -> None:
 
 def rounds(path: Path, rng: random.Random, disk: Disk) -> None:
     """A whole table in virtual time, round after round."""
-    sys.modules["simulators.house"].Journal = Writer  # type: ignore[attr-defined]
+    sys.modules["simulators.table.house"].Journal = Writer  # type: ignore[attr-defined]
     house = House(path, seed=rng.randrange(1000))
     people = People(house)
     people.open()

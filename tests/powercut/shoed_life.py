@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from controller import shoed
+from controller.cli import shoed
 from tests.powercut.disk import Disk, Fault
 
 

@@ -14,12 +14,12 @@ from controller.core.machines import TableState
 from controller.core.setup import Setup
 from controller.core.state import Event
 from controller.journal import JournalError, JournalReader
-from simulators.house import deck_names
+from simulators.table.house import deck_names
 from tests.crash.lives import LIMIT_S, Lives
 from tests.crash.outside import Outside
 from tests.crash.test_random_kills import check_rounds
-from tests.plugged import Plugged
 from tests.powercut.disk import compiler, under_disk
+from tests.support.plugged import Plugged
 
 CUTS = int(os.environ.get("CUTS", "40"))
 FURTHEST = 600  # calls to the disk in the longest life

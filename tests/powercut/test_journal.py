@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from controller.core.state import State
+from controller.daemon.live_table import restore
 from controller.journal import Journal, JournalError, JournalReader
-from controller.live import restore
 from tests.powercut.disk import Fault, compiler, under_disk
 
 SEEDS = int(os.environ.get("SEEDS", "200"))

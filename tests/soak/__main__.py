@@ -17,13 +17,13 @@ import msgspec
 
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from simulators.house import deck_names
+from simulators.table.house import deck_names
 from tests.crash.outside import Outside
-from tests.plugged import Plugged
-from tests.served import Served, UnixConnection
+from tests.daemon.test_shoed import config_file
 from tests.soak.judge import Sample, figures, problems
 from tests.soak.plot import page
-from tests.test_shoed import config_file
+from tests.support.plugged import Plugged
+from tests.support.served import Served, UnixConnection
 
 ROUNDS = int(os.environ.get("SOAK_ROUNDS", "2000"))
 SPEED = 500.0

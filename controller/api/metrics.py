@@ -1,0 +1,106 @@
+"""The table in figures, as Prometheus reads them: text format, version 0.0.4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from controller.daemon.daemon import Daemon
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Totals:
+    """What the events of this run add up to, where a plain count of kinds does not tell it."""
+
+    def __init__(self) -> None:
+        self.voids: dict[str, int] = {}
+        self.cards = 0
+        self.jams: dict[str, int] = {}
+        self.cycles: dict[str, int] = {}
+
+    def take(self, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> None:
+        """Add an event."""
+        if kind == "round.voided":
+            key = ",".join(clause) or "none"
+            self.voids[key] = self.voids.get(key, 0) + 1
+        elif kind == "stack.taken":
+            self.cards += data.get("kept", 0)
+        elif kind == "device.jammed":
+            self.jams[data["device"]] = self.jams.get(data["device"], 0) + 1
+        elif kind in ("cycle.completed", "cycle.failed", "cycle.lost") and "device" in data:
+            self.cycles[data["device"]] = self.cycles.get(data["device"], 0) + 1
+
+
+def _escape(value: object) -> str:
+    return str(value).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _family(name: str, kind: str, text: str, samples: Iterable[tuple[Mapping[str, object], float]]) -> list[str]:
+    lines = [f"# HELP shoed_{name} {text}", f"# TYPE shoed_{name} {kind}"]
+    for labels, value in samples:
+        inside = ",".join(f'{key}="{_escape(label)}"' for key, label in labels.items())
+        lines.append(f"shoed_{name}{{{inside}}} {value}" if inside else f"shoed_{name} {value}")
+    return lines
+
+
+def _quantiles(samples: Iterable[float]) -> list[tuple[dict[str, object], float]]:
+    ordered = sorted(samples)
+    last = len(ordered) - 1
+    return [({"quantile": q}, round(ordered[round(last * q)], 9)) for q in (0.5, 0.9, 0.99)] if ordered else []
+
+
+def exposition(daemon: Daemon, totals: Totals, screens: int) -> str:
+    """All of it."""
+    live, now_ms = daemon.live, daemon.now_ms
+    state = live.state if live else None
+    counted = daemon.counted.get
+    jams_per_thousand = [
+        ({"device": name}, round(1000 * totals.jams.get(name, 0) / cycles, 3)) for name, cycles in totals.cycles.items()
+    ]
+    voids = [({"clause": clause}, number) for clause, number in totals.voids.items()]
+    cycles_ended = [({"device": device}, number) for device, number in totals.cycles.items()]
+    out = [
+        *_family("up", "gauge", "1 while the table works, 0 while it has stopped.", [({}, int(live is not None))]),
+        *_family("rounds_total", "counter", "Rounds completed since the start.", [({}, counted("round.completed", 0))]),
+        *_family("voids_total", "counter", "Rounds voided, by clause.", voids),
+        *_family("cards_total", "counter", "Cards dealt to hands.", [({}, totals.cards)]),
+        *_family("shuffles_total", "counter", "Shuffles completed.", [({}, counted("shuffle.completed", 0))]),
+        *_family("cycles_total", "counter", "Cycles that ended, well or not.", cycles_ended),
+        *_family("jams_total", "counter", "Jams.", [({"device": d}, n) for d, n in totals.jams.items()]),
+        *_family("jams_per_thousand_cycles", "gauge", "Jams for each thousand cycles.", jams_per_thousand),
+        *_family("refusals_total", "counter", "Actions that were refused.", [({}, counted("action.refused", 0))]),
+        *_family("events_total", "counter", "Journal events since the start, by kind.",
+                 [({"kind": kind}, number) for kind, number in sorted(daemon.counted.items())]),
+        *_family("screens", "gauge", "Readers of live events.", [({}, screens)]),
+        *_family("journal_write_seconds", "summary", "Deciding and storing one report.", _quantiles(daemon.write_s)),
+        *_family("journal_size_bytes", "gauge", "The journal on disk.", [({}, journal_bytes(daemon))]),
+    ]  # fmt: skip
+    if state:
+        ages = [({"deck": n}, (now_ms - d.in_play_ms) / 1000) for n, d in state.decks.items() if d.in_play_ms >= 0]
+        out += _family("deck_age_seconds", "gauge", "How long a deck has been in play.", ages)
+        out += _family("journal_events", "gauge", "Number of the last event.", [({}, state.seq)])
+        out += _family("warnings", "gauge", "Warnings that stand.", [({}, len(state.warnings))])
+    counters = {name: asdict(line.connection.session.link.counters) for name, line in daemon.lines.items()}
+    for key in next(iter(counters.values()), {}):
+        samples = [({"device": name}, found[key]) for name, found in counters.items()]
+        out += _family(f"link_{key}_total", "counter", f"Link: {key.replace('_', ' ')}.", samples)
+    out += _family("link_up", "gauge", "1 while a device answers.",
+                   [({"device": name}, int(line.health != "down")) for name, line in daemon.lines.items()])  # fmt: skip
+    trips = [
+        ({"device": name, **labels}, value)
+        for name, line in daemon.lines.items()
+        for labels, value in _quantiles(line.connection.session.link.round_trips.samples_s)
+    ]
+    out += _family("link_round_trip_seconds", "summary", "Time until a frame was acknowledged.", trips)
+    return "\n".join(out) + "\n"
+
+
+def journal_bytes(daemon: Daemon) -> int:
+    """The journal's size on disk, its write-ahead log included."""
+    total = 0
+    for suffix in ("", "-wal"):
+        path = daemon.journal_file.with_name(daemon.journal_file.name + suffix)
+        total += path.stat().st_size if path.exists() else 0
+    return total

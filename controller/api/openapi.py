@@ -1,0 +1,180 @@
+"""The API described for machines: OpenAPI 3.1. The schemas of requests are made from the types that decode them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from controller.api import available_actions
+from controller.api.requests import SignInRequest, SignOutRequest, UnlockRequest
+from controller.core.actions import Role
+from controller.core.state import State
+from controller.daemon.version import VERSION
+
+_JSON_TYPE: dict[str, dict[str, Any]] = {
+    "string": {"type": "string", "maxLength": 80},
+    "choice": {"type": "string", "maxLength": 80},
+    "integer": {"type": "integer", "minimum": -(2**31) + 1, "maximum": 2**31 - 1},
+    "integers": {"type": "array", "maxItems": 32, "items": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}},
+    "boolean": {"type": "boolean"},
+}
+_NUMBER: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 10**17}
+_WORD: dict[str, Any] = {"type": "string", "maxLength": 200}
+_ERRORS = {
+    400: "The request is wrong; it says how.",
+    401: "Somebody must sign in first.",
+    403: "Whoever asks has no such part here, or another page sent it.",
+    404: "There is no such thing.",
+    409: "The table refuses it: with reason, clause and what would make it possible. The refusal is journaled.",
+    413: "The request is too long.",
+    429: "The name is locked after wrong PINs.",
+    503: "The table has stopped; the message says why.",
+}
+
+
+def _action_schema(name: str, kind: type[Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "action": {"const": name},
+        "role": {"enum": [str(role) for role in Role], "description": "in which role; the first that fits without it"},
+    }
+    required = ["action"]
+    for field in available_actions.fields_of(kind, State()):
+        properties[field["name"]] = dict(_JSON_TYPE[field["type"]])
+        if field["required"]:
+            required.append(field["name"])
+    return {
+        "type": "object",
+        "title": available_actions.title(kind),
+        "description": (kind.__doc__ or "").strip().splitlines()[0],
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _answer(text: str, kind: str = "application/json") -> dict[str, Any]:
+    schema = {"type": "object"} if kind == "application/json" else {"type": "string"}
+    return {"description": text, "content": {kind: {"schema": schema}}}
+
+
+def _operation(
+    text: str,
+    errors: tuple[int, ...] = (),
+    query: dict[str, dict[str, Any]] | None = None,
+    path: dict[str, dict[str, Any]] | None = None,
+    body: dict[str, Any] | None = None,
+    kind: str = "application/json",
+) -> dict[str, Any]:
+    made: dict[str, Any] = {"summary": text, "responses": {"200": _answer(text, kind)}}
+    for status in sorted({*errors, 403}):
+        error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+        made["responses"][str(status)] = {"description": _ERRORS[status], "content": error}
+    parameters = [{"name": n, "in": "query", "required": False, "schema": s} for n, s in (query or {}).items()]
+    parameters += [{"name": n, "in": "path", "required": True, "schema": s} for n, s in (path or {}).items()]
+    if parameters:
+        made["parameters"] = parameters
+    if body is not None:
+        made["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    return made
+
+
+def describe() -> dict[str, Any]:
+    """The whole description."""
+    actions = {name: _action_schema(name, kind) for name, kind in available_actions.ACTIONS.items()}
+    typed = (SignInRequest, SignOutRequest, UnlockRequest)
+    _, schemas = msgspec.json.schema_components(typed, ref_template="#/components/schemas/{name}")
+
+    def ref(kind: type[Any]) -> dict[str, str]:
+        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+    search: dict[str, dict[str, Any]] = {
+        "after": _NUMBER,
+        "before": _NUMBER,
+        "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100},
+        "kind": _WORD | {"description": "a kind, or a group of kinds such as `deck`"},
+        "round": _NUMBER,
+        "deck": _WORD,
+        "device": _WORD,
+        "text": _WORD | {"description": "words that all stand in the event"},
+        "newest": {"enum": ["0", "1"], "description": "1: the last ones"},
+    }
+    some = {"limit": search["limit"], "before": _NUMBER}
+    simulation = {
+        "type": "object",
+        "properties": {
+            "do": {"enum": ["inject", "mend", "pause", "resume", "speed", "door", "press"]},
+            "device": {"type": "string"},
+            "fault": {"type": "string"},
+            "after_cards": {"type": "integer", "minimum": 0, "maximum": 1000},
+            "for_s": {"type": ["number", "null"], "minimum": 0, "maximum": 3600},
+            "speed": {"type": "number", "minimum": 0.1, "maximum": 100},
+            "button": {"type": "string"},
+            "is_open": {"type": "boolean"},
+        },
+        "required": ["do"],
+        "additionalProperties": False,
+    }
+    paths = {
+        "/api/v1/table": {"get": _operation("The whole picture of the table.")},
+        "/api/v1/events": {"get": _operation("Events of the journal.", (400, 503), search)},
+        "/api/v1/events/stream": {
+            "get": _operation(
+                "Live events (server-sent). `Last-Event-ID` or `after` resumes.",
+                (400,),
+                {"after": _NUMBER, "only": {"enum": ["journal", "table"]}},
+                kind="text/event-stream",
+            )
+        },
+        "/api/v1/actions": {
+            "get": _operation("What can be done, whether it is allowed now, and why not.", (503,)),
+            "post": _operation(
+                "Do something at the table.",
+                (400, 401, 409, 413, 503),
+                body={"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in actions]},
+            ),
+        },
+        "/api/v1/rounds": {"get": _operation("The last rounds.", (400, 503), some)},
+        "/api/v1/rounds/{number}": {
+            "get": _operation("A round rebuilt from the journal.", (404, 503), path={"number": _NUMBER})
+        },
+        "/api/v1/devices": {"get": _operation("The devices and their links.")},
+        "/api/v1/devices/{name}/frames": {
+            "get": _operation("The last frames on a link, without their contents.", (404,), path={"name": _WORD})
+        },
+        "/api/v1/rules": {"get": _operation("Every clause, what enforces it and which tests show it.")},
+        "/api/v1/journal": {"get": _operation("The journal: its size, its head, how far it was verified.", (503,))},
+        "/api/v1/session": {
+            "get": _operation("Who is signed in here, and this page's token."),
+            "post": _operation("Sign in.", (400, 401, 413, 429, 503), body=ref(SignInRequest)),
+            "delete": _operation("Sign out.", (400, 413), body=ref(SignOutRequest)),
+        },
+        "/api/v1/people": {"get": _operation("Who works at this table.", (503,))},
+        "/api/v1/people/unlock": {
+            "post": _operation("End a lock-out.", (400, 401, 409, 413, 503), body=ref(UnlockRequest))
+        },
+        "/api/v1/simulation": {
+            "get": _operation("What plays the hardware; only in a simulation.", (404,)),
+            "post": _operation("Play a fault, a hand, or pause the robot dealer.", (400, 404, 413), body=simulation),
+        },
+        "/api/v1/openapi.json": {"get": _operation("This description.")},
+        "/metrics": {"get": _operation("Figures for Prometheus.", kind="text/plain")},
+        "/healthz": {"get": _operation("Whether the table works.", (503,))},
+    }
+    error = {
+        "type": "object",
+        "properties": {
+            "error": {
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("code", "message", "hint")},
+                "required": ["code", "message", "hint"],
+            }
+        },
+        "required": ["error"],
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Dragonshoe control API", "version": VERSION},
+        "paths": paths,
+        "components": {"schemas": {"Error": error, **schemas, **actions}},
+    }

@@ -1,0 +1,246 @@
+"""The table as people see it: one picture in plain data, made from the state. Pure, and it tells of no undealt card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core import ledger
+from controller.core.decision import words
+from controller.core.guide import Step, next_step
+from controller.core.rules.dealing import next_stack
+from controller.core.rules.gathering import next_place
+from controller.core.rules.guards import counts, in_service, life_ms
+from controller.core.rules.sign_in import STRANGER
+from controller.core.state import Deck, Device, Round, State, Warned, due_deck
+
+# What makes the cause of a warning go away.
+_REMEDY = {
+    "jam": "Free the jam in the {device} and say so",
+    "fail": "Switch the {device} off and on, or take it out of service",
+    "lost": "Bring the {device} back: cable, power; or take it out of service",
+    "cycle": "Look at the {device}",
+    "restart": "Look at the {device}",
+    "count": "Gather deck {deck}; a floorperson finds or declares what is wrong",
+    "door": "Close the door of the {device}",
+    "gap": "Take every card out of the {device}; then a technician or a floorperson accepts it",
+}
+
+
+def picture(state: State, now_ms: int) -> dict[str, Any]:
+    """Everything that a screen shows, but for the health of links and journal."""
+    game = state.setup.game
+    return {
+        "seq": state.seq,
+        "now_ms": now_ms,
+        "table": str(state.table),
+        "table_words": words(state.table),
+        "why": state.why,
+        "game": game.name,
+        "method": str(state.method),
+        "seats": state.setup.seats,
+        "backs": list(state.setup.backs),
+        "due": state.due,
+        "due_deck": due_deck(state),
+        "wagered": list(state.seats),
+        "step": step(next_step(state, now_ms)),
+        "round": _round(state, state.round) if state.round else None,
+        "decks": [_deck(state, name, deck, now_ms) for name, deck in state.decks.items()],
+        "retired": list(state.retired),
+        "devices": [_device(state, name, device) for name, device in state.devices.items()],
+        "warnings": [_warning(state, key, warned) for key, warned in state.warnings.items()],
+        "void_steps": _void_steps(state),
+        "rounds": state.rounds,
+        "rounds_uncounted": state.rounds_uncounted,
+        "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
+        "access": {
+            "locked": [
+                {"name": name or "a stranger", "until_ms": wrong.until_ms}
+                for name, wrong in state.wrong_pins.items()
+                if wrong.until_ms > now_ms
+            ]
+        },
+    }
+
+
+def stopped_picture(why: str) -> dict[str, Any]:
+    """What is shown of a table that does nothing."""
+    step = {"text": "The table has stopped.", "why": why, "clause": [], "who": "technician", "allowed_actions": []}
+    nothing: dict[str, Any] = {"devices": [], "decks": [], "warnings": [], "round": None, "access": {"locked": []}}
+    return {"seq": 0, "table": "stopped", "table_words": "stopped", "step": step, **nothing}
+
+
+def step(found: Step) -> dict[str, Any]:
+    """What is to be done now."""
+    return {
+        "text": found.text,
+        "why": found.why,
+        "clause": list(found.clause),
+        "who": _whose(found),
+        "do": [dict(offer) for offer in found.do],
+        "allowed_actions": list(found.allowed_actions),
+    }
+
+
+def _whose(found: Step) -> str:
+    """Whose turn it is, as the sentence says."""
+    if "floorperson" in found.text:
+        return "floor"
+    if found.text.startswith("Wait") or " brings " in found.text:
+        return "device"
+    return "dealer"
+
+
+def _round(state: State, round_: Round) -> dict[str, Any]:
+    at_exit = {device.at_exit.target for device in state.devices.values() if device.at_exit}
+    coming = next_stack(round_)
+    cards = state.decks[round_.deck].cards if round_.deck in state.decks else {}
+    stacks = []
+    for number, stack in enumerate(round_.plan):
+        if number < round_.dealt:
+            how = "dealt" if cards.get(stack.target) else "collected"
+        elif stack is coming and round_.held:
+            how = "held"
+        elif stack is coming:
+            how = "at_exit" if stack.target in at_exit else "due"
+        else:
+            how = "waiting"
+        stacks.append({"target": stack.target, "cards": stack.cards, "state": how})
+    return {
+        "number": round_.number,
+        "deck": round_.deck,
+        "method": str(round_.method),
+        "seats": list(round_.seats),
+        "dealt": round_.dealt,
+        "stacks": stacks,
+        "void": round_.void,
+        "void_reason": round_.void_reason,
+        "void_clause": list(round_.void_clause),
+        "wagers_open": round_.wagers_open,
+        "stub_out": round_.stub_out,
+        "stub_counted": round_.stub_counted,
+        "face_up": round_.face_up,
+        "acted": round_.acted,
+        "collected": [stack["target"] for stack in stacks if stack["state"] == "collected"],
+    }
+
+
+def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
+    played = deck.in_play_ms >= 0
+    life = life_ms(state)
+    return {
+        "name": name,
+        "back": deck.back,
+        "state": str(deck.state),
+        "state_words": words(deck.state),
+        "cards": {place: number for place, number in deck.cards.items() if number},
+        "total": sum(deck.cards.values()),
+        "missing": deck.cards.get(ledger.MISSING, 0),
+        "counted": deck.counted,
+        "age_ms": now_ms - deck.in_play_ms if played else None,
+        "life_ms": life,
+        "left_ms": max(0, deck.in_play_ms + life - now_ms) if played else None,
+        "change_due": deck.change_due,
+        "due": name == due_deck(state),
+    }
+
+
+def _device(state: State, name: str, device: Device) -> dict[str, Any]:
+    doing = device.doing
+    return {
+        "name": name,
+        "state": str(device.state),
+        "state_words": words(device.state),
+        "online": device.online,
+        "doing": words_of_command(doing.name) if doing else None,
+        "doing_until_ms": doing.until_ms if doing else None,
+        "hindered": device.hindered or device.refused,
+        "out_how": device.out_how,
+        "locked": device.locked,
+        "cards": sum(deck.cards.get(place, 0) for deck in state.decks.values() for place in ledger.IN_DEVICE[name]),
+        "at_exit": device.at_exit.target if device.at_exit else None,
+    }
+
+
+def words_of_command(name: str) -> str:
+    """`ClearJam` as people say it."""
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+
+
+def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
+    """A warning of a device that is out of service is set aside: it stands, and forbids nothing but the device."""
+    aside = bool(warned.device) and not in_service(state, warned.device)
+    remedy = _REMEDY.get(key.rpartition(".")[2], "See to it").format(device=warned.device, deck=warned.deck)
+    steps = [{"text": remedy, "done": warned.gone}]
+    if aside:
+        out = state.devices[warned.device].out_how
+        steps = [
+            {"text": f"The {warned.device} is out of service: {out}", "done": True},
+            {"text": f"Once it is mended, put the {warned.device} back in service", "done": False},
+        ]
+    return {
+        "key": key,
+        "text": warned.text,
+        "clause": list(warned.clause),
+        "needs": warned.needs,
+        "device": warned.device,
+        "deck": warned.deck,
+        "gone": warned.gone,
+        "aside": aside,
+        "since_ms": warned.since_ms,
+        "steps": [
+            *steps,
+            {
+                "text": f"A {'floorperson' if warned.needs == 'floor' else warned.needs} clears the warning",
+                "done": False,
+            },
+        ],
+    }
+
+
+def _void_steps(state: State) -> list[dict[str, Any]] | None:
+    round_ = state.round
+    if round_ is None or not round_.void:
+        return None
+    steps = [{"text": "Return all wagers", "done": not round_.wagers_open}]
+    deck = state.decks.get(round_.deck)
+    if deck:
+        left = {place: number for place, number in deck.cards.items() if number and place != ledger.TABLE}
+        first = next_place(state, round_.deck)
+        places = sorted(left, key=lambda place: (place != first, place))
+        steps += [{"text": f"Gather {left[place]} cards: {place_words(place)}", "done": False} for place in places]
+        steps.append({"text": f"All cards of deck {round_.deck} are together", "done": not left})
+        steps.append({"text": "Reshuffle and count", "done": False})
+    return steps
+
+
+def place_words(place: str) -> str:
+    """A place of the ledger as people say it."""
+    if place.startswith("seat"):
+        return f"seat {place[4:]}"
+    known = {
+        "infeed": "the shuffler's infeed",
+        "shelves": "inside the shuffler",
+        "output": "the shuffler's output",
+        "tray": "the shuffler's tray",
+        "shoe": "the shoe",
+        "held": "held in the shoe",
+        "exit": "the shoe's exit",
+        "manual_shoe": "the manual shoe",
+        "hand": "the dealer's hand",
+        "rack": "the discard rack",
+        "stub": "the stub",
+        "aside": "set aside",
+        "taken": "last taken from the shoe",
+        "missing": "missing",
+        "gone": "gone for good",
+        "dealer": "the dealer's cards",
+        "table": "the dealer's pile",
+    }
+    return known.get(place, place)
+
+
+def locked_names(state: State, now_ms: int) -> dict[str, int]:
+    """Who is locked out, and until when."""
+    return {
+        name: wrong.until_ms for name, wrong in state.wrong_pins.items() if name != STRANGER and wrong.until_ms > now_ms
+    }

@@ -1,0 +1,1 @@
+"""The commands `shoed` and `shoectl`."""

@@ -1,0 +1,147 @@
+"""`shoectl`: the command of operators and technicians. Here is the group and how its errors are told; the verbs have
+modules of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import click
+import structlog
+
+from controller.cli.terminal import tell
+
+DONE, FAILED, USAGE = 0, 1, 2
+
+# Where each verb is. A module is loaded when its verb is used: whoever presses TAB does not wait for all of them.
+VERBS: dict[str, dict[str, str]] = {
+    "The table": {
+        "status": "controller.cli.table:status",
+        "do": "controller.cli.do:do_verb",
+        "events": "controller.cli.table:events",
+        "rounds": "controller.cli.table:rounds",
+        "sim": "controller.cli.do:sim",
+    },
+    "The devices": {
+        "devices": "controller.cli.table:devices",
+        "counters": "controller.cli.table:counters",
+        "frames": "controller.cli.table:frames",
+        "ports": "controller.cli.devices:ports",
+        "probe": "controller.cli.devices:probe_verb",
+        "monitor": "controller.cli.wire:monitor",
+        "capture": "controller.cli.wire:capture",
+        "replay": "controller.cli.wire:replay",
+        "self-test": "controller.cli.devices:self_test_verb",
+        "conform": "controller.cli.devices:conform_verb",
+    },
+    "The records": {
+        "journal": "controller.cli.journal:journal",
+        "round": "controller.cli.history:round_verb",
+        "impact": "controller.cli.history:impact_verb",
+        "rules": "controller.cli.rules:rules_verb",
+        "diagram": "controller.cli.rules:diagram_verb",
+    },
+    "This machine": {
+        "doctor": "controller.cli.doctor:doctor_verb",
+        "bundle": "controller.cli.bundle:bundle_verb",
+        "config": "controller.cli.people:config",
+        "person": "controller.cli.people:person",
+        "completion": "controller.cli.completion:completion_verb",
+        "man": "controller.cli.manual:man_verb",
+    },
+}
+
+
+class Shoectl(click.Group):
+    """A group that tells every error in one line on standard error and ends with the project's exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All verbs, those that belong together beside each other."""
+        return [name for section in VERBS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb of this name, loaded if it was not yet."""
+        for section in VERBS.values():
+            if cmd_name in section:
+                module, _, attribute = section[cmd_name].partition(":")
+                found: click.Command = getattr(importlib.import_module(module), attribute)
+                return found
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with what they are for, section by section."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, section in VERBS.items():
+            rows = [
+                (name.ljust(width), _short(self.get_command(ctx, name), formatter.width - width - 6))
+                for name in section
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
+        """Run, and exit."""
+        extra |= {"prog_name": "shoectl", "standalone_mode": False}
+        sys.exit(_run(partial(super().main, args, **extra)))
+
+
+def _short(verb: click.Command | None, width: int) -> str:
+    return verb.get_short_help_str(width) if verb else ""
+
+
+def _run(work: Callable[[], Any]) -> int:
+    try:
+        code = work()
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    except click.UsageError as error:
+        verb = error.ctx.command_path if error.ctx else "shoectl"
+        tell(f"{error.format_message()} (`{verb} --help` tells more)")
+        return USAGE
+    except click.ClickException as error:
+        tell(error.format_message())
+        return FAILED
+    except (click.Abort, KeyboardInterrupt):
+        tell("interrupted")
+        return FAILED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it closes the pipe.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:  # standard output on a full disk, say
+        tell(f"{error.filename or 'output'}: {error.strerror or error}")
+        return FAILED
+    return code if isinstance(code, int) else DONE
+
+
+@click.group(cls=Shoectl, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="dragonshoe", prog_name="shoectl")
+def cli() -> None:
+    """Ask the daemon of a table, act at the table, read its journal, and test its devices.
+
+    PORT is the address of a device: /dev/ttyUSB0, usb:1209:5d0e, usb:1209:5d0e:SERIAL,
+    socket://HOST:PORT, rfc2217://HOST:PORT or hwgrep://PATTERN. `shoectl ports` lists what is here.
+
+    Every verb that tells something has --json: JSON on standard output, messages on standard error.
+    Exit code 0 is done, 1 refused or failed, 2 wrong usage.
+    """
+    structlog.configure(  # silent but for the worst: the verbs tell themselves what happens to a connection
+        wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # as it is now: it may be replaced
+        cache_logger_on_first_use=False,
+    )
+
+
+def main() -> None:
+    """The command."""
+    cli()

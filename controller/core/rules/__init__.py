@@ -1,0 +1,1 @@
+"""The rules of the table, a module for each group of clauses."""

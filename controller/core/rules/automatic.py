@@ -1,0 +1,243 @@
+"""What follows by itself: after every report these rules are asked, until none of them has anything to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from controller.core import ledger
+from controller.core.clauses import enforces
+from controller.core.decision import Decision
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.dealing import (
+    lay_aside_card,
+    next_stack,
+    remove_stub_by_hand,
+    stub_may_leave,
+    waits_for_players,
+)
+from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, finish_gathering, next_place
+from controller.core.rules.guards import (
+    SOURCE,
+    blocking,
+    cannot_load,
+    cannot_start,
+    feeds,
+    inside,
+    stub_count_due,
+    usable,
+    warning_stands,
+)
+from controller.core.rules.opening import opening_completed
+from controller.core.rules.service import give
+from controller.core.rules.shuffling import waits_for_shuffler
+from controller.core.state import due_deck
+from controller.games.game import Method
+
+Rule = Callable[[Decision], bool]
+T: Final = TableState
+
+# Names of their own for what is asked with every report: guards.py tells why.
+_AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
+_READY: Final = DeviceState.READY
+_INFEED: Final = DeckState.INFEED
+_SHUFFLED: Final = DeckState.SHUFFLED
+_LOADED: Final = DeckState.LOADED
+
+
+def gathering(d: Decision) -> bool:
+    """A deck whose cards are all together is ready for what comes next."""
+    return any(finish_gathering(d, name) for name in list(d.state.decks))
+
+
+def ejecting(d: Decision) -> bool:
+    """Decks that are called back: the devices bring their cards out."""
+    state = d.state
+    if state.round and state.round.void and state.round.wagers_open:
+        return False
+    for name, deck in state.decks.items():
+        if deck.state not in GATHERED_STATES:
+            continue
+        device = emptied_by_device(state, next_place(state, name))
+        found = state.devices.get(device)
+        if not found or found.state is not _READY or found.at_exit or found.hindered:
+            continue
+        if ledger.count(deck.cards, ledger.IN_DEVICE[device][:-1]):
+            give(d, device, "Eject", "13.F" if device == "shuffler" else "13.G", deck=name)
+            return True
+    return False
+
+
+@enforces("5.A")
+def shuffling(d: Decision) -> bool:
+    """A deck in the infeed is shuffled."""
+    for name, deck in d.state.decks.items():
+        if deck.state is _INFEED and usable(d.state, "shuffler") and not d.state.devices["shuffler"].at_exit:
+            give(d, "shuffler", "Shuffle", "5.A", deck=name)
+            return True
+    return False
+
+
+@enforces("3.B(3)", "5.C")
+def delivering(d: Decision) -> bool:
+    """The shuffled deck whose turn it is goes into the empty shoe, or out to the dealer."""
+    state = d.state
+    name = due_deck(state)
+    if not name or state.decks[name].state is not _SHUFFLED or not usable(state, "shuffler"):
+        return False
+    if state.devices["shuffler"].at_exit or cannot_load(state, name, d.now_ms):
+        return False
+    if state.method is _AUTOMATED_SHOE and (not usable(state, "shoe") or inside(state, "shoe")):
+        return False
+    if any(deck.cards.get(SOURCE[state.method]) for deck in state.decks.values()):
+        return False
+    give(d, "shuffler", "Deliver", "5.C" if feeds(state) else "5.B", deck=name)
+    return True
+
+
+@enforces("3.B(3)")
+def making_room(d: Decision) -> bool:
+    """The deck whose turn it is needs the shuffler, and the other one lies in it: that one comes out."""
+    due = due_deck(d.state)
+    if not due or not waits_for_shuffler(d.state, due) or not usable(d.state, "shuffler"):
+        return False
+    for name in inside(d.state, "shuffler"):
+        if d.state.decks[name].state is _SHUFFLED:
+            d.emit("deck.recalled", "3.B(3)", deck=name, reason=f"deck {due} is due and needs the shuffler")
+            return True
+    return False
+
+
+def suspending(d: Decision) -> bool:
+    """A warning stands: no round starts until it is cleared."""
+    if not blocking(d.state):
+        return False
+    refusal = warning_stands(d.state)
+    assert refusal is not None
+    d.emit("table.suspended", *refusal.clause, reason=refusal.reason, warnings=sorted(blocking(d.state)))
+    return True
+
+
+def resuming(d: Decision) -> bool:
+    """No warning stands any more."""
+    if blocking(d.state):
+        return False
+    d.emit("table.resumed")
+    return True
+
+
+@enforces("3.B(2)", "3.B(3)")
+def opening_bets(d: Decision) -> bool:
+    """The due deck is loaded and all else is in order: bets may be made."""
+    name = due_deck(d.state)
+    if not name or d.state.decks[name].state is not _LOADED or cannot_start(d.state, d.now_ms):
+        return False  # the first two are among the reasons of the third, and save its words
+    d.emit("betting.opened", deck=name)
+    return True
+
+
+def withdrawing(d: Decision) -> bool:
+    """Something that a round needs is not there any more: a deck was called back, or has grown too old."""
+    refusal = cannot_start(d.state, d.now_ms)
+    if refusal is None:
+        return False
+    d.emit("betting.withdrawn", *refusal.clause, reason=refusal.reason)
+    return True
+
+
+@enforces("10.B(1)(2)", "10.B(3)(4)", "11.D(2)")
+def dispensing(d: Decision) -> bool:
+    """The next stack, when the one before was taken. The held one only after the players have acted."""
+    state, round_ = d.state, d.round
+    if round_.method is not _AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
+        return False
+    stack = next_stack(round_)
+    if stack is None or waits_for_players(round_):
+        return False
+    clause = "10.B(3)(4)" if stack.held else "10.B(1)(2)"
+    if round_.held:
+        give(d, "shoe", "Release", "11.D(2)", deck=round_.deck, target=stack.target)
+    elif state.decks[round_.deck].cards.get(ledger.ASIDE):
+        lay_aside_card(d)
+    elif stack.held and not round_.acted:
+        give(d, "shoe", "Dispense", clause, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
+    else:
+        cards = stack.cards - round_.in_hand
+        give(d, "shoe", "Dispense", clause, deck=round_.deck, target=stack.target, cards=cards, hold=False)
+    return True
+
+
+def dealt(d: Decision) -> bool:
+    """All hands have what they get before the players act."""
+    shoe, round_ = d.state.devices.get("shoe"), d.round
+    busy = shoe is not None and shoe.doing is not None and round_.method is _AUTOMATED_SHOE
+    if busy or (next_stack(round_) and not waits_for_players(round_)):
+        return False
+    d.emit("dealing.completed", round=round_.number)
+    return True
+
+
+@enforces("10.B(5)")
+def stub_leaving(d: Decision) -> bool:
+    """When nothing more can be dealt, the shoe brings the stub out."""
+    state, round_ = d.state, d.round
+    if round_.method is not _AUTOMATED_SHOE or not stub_may_leave(state, round_):
+        return False
+    shoe = state.devices["shoe"]
+    if shoe.state is not _READY or shoe.at_exit or shoe.hindered:
+        return False
+    if not state.decks[round_.deck].cards.get(ledger.SHOE):
+        remove_stub_by_hand(d, "")
+    else:
+        give(d, "shoe", "Eject", "10.B(5)", deck=round_.deck, target="stub")
+    return True
+
+
+@enforces("10.B(5)", "11.E")
+def completing(d: Decision) -> bool:
+    """Every card of the round lies in the rack."""
+    state, round_ = d.state, d.round
+    cards = state.decks[round_.deck].cards
+    if not round_.stub_out or stub_count_due(state) or cards != {ledger.RACK: state.setup.game.deck_size}:
+        return False
+    d.emit("round.completed", "11.E", round=round_.number, deck=round_.deck)
+    return True
+
+
+_STIRRED: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
+
+
+def tending(d: Decision) -> bool:
+    """In every state: decks that are called back come together, a deck in the infeed is shuffled."""
+    for deck in d.state.decks.values():
+        if deck.state in _STIRRED:
+            return gathering(d) or ejecting(d) or shuffling(d)
+    return False
+
+
+_ALWAYS: Final[tuple[Rule, ...]] = (tending,)
+RULES: Final[dict[TableState, tuple[Rule, ...]]] = {
+    T.CLOSED: (),
+    T.OPENING: (opening_completed, *_ALWAYS),
+    T.WAITING: (suspending, *_ALWAYS, delivering, making_room, opening_bets),
+    T.BETTING: (suspending, withdrawing, *_ALWAYS),
+    T.DEALING: (dispensing, dealt, *_ALWAYS),
+    T.ACTING: (dispensing, stub_leaving, *_ALWAYS),
+    T.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
+    T.CLEARING: (stub_leaving, completing, *_ALWAYS),
+    T.STUB_COUNT: _ALWAYS,
+    T.VOIDING: _ALWAYS,
+    T.IDLE: _ALWAYS,
+    T.SUSPENDED: (resuming, *_ALWAYS),
+}
+
+
+def follow(d: Decision) -> None:
+    """Ask the rules of the present state until none decides anything more."""
+    while True:
+        for rule in RULES[d.state.table]:
+            if rule(d):
+                break
+        else:
+            return
+        assert len(d.events) < 500, "rules that follow each other without an end"

@@ -1,0 +1,80 @@
+"""Time: cycles that do not end, links that stay away, decks that grow old. `now` comes with every report."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from controller.core.clauses import enforces
+from controller.core.decision import Decision
+from controller.core.machines import DeviceState
+from controller.core.rules.devices import failed, stopped
+from controller.core.rules.guards import life_ms
+from controller.core.rules.service import CLAUSE_OF, warn
+from controller.core.state import Device, State
+
+NEVER: Final = math.inf
+_WORKING: Final = DeviceState.WORKING
+_LOST: Final = DeviceState.LOST
+
+
+def _cycle_ends_ms(device: Device) -> float:
+    return device.doing.until_ms if device.state is _WORKING and device.doing else NEVER
+
+
+def _grace_ends_ms(state: State, name: str, device: Device) -> float:
+    if device.state is not _LOST or f"{name}.lost" in state.warnings:
+        return NEVER
+    return device.lost_ms + state.setup.limits.grace_ms
+
+
+def _announced_after_ms(state: State) -> int:
+    """How long after its first round the change of a deck is announced."""
+    return life_ms(state) - state.setup.limits.change_ahead_ms
+
+
+def deadline_ms(state: State) -> float:
+    """When something will be due without a report."""
+    first = NEVER
+    for name, device in state.devices.items():
+        what = device.state
+        if what is _WORKING or what is _LOST:
+            at = _cycle_ends_ms(device) if what is _WORKING else _grace_ends_ms(state, name, device)
+            if at < first:
+                first = at
+    oldest = NEVER
+    for deck in state.decks.values():
+        if 0 <= deck.in_play_ms < oldest and not deck.change_due:
+            oldest = float(deck.in_play_ms)
+    if oldest < NEVER:
+        at = oldest + _announced_after_ms(state)
+        if at < first:
+            first = at
+    return first
+
+
+@enforces("13.F", "13.G", "3.C")
+def look_at_clock(d: Decision) -> None:
+    """Decide what is due by now."""
+    state = d.state
+    if deadline_ms(state) > d.now_ms:
+        return
+    for name, device in state.devices.items():
+        if _cycle_ends_ms(device) <= d.now_ms and device.doing:
+            failed(d, name, f"has not ended its {device.doing.name.lower()} in time")
+        elif _grace_ends_ms(state, name, device) <= d.now_ms:
+            _stays_away(d, name)
+    for name, deck in state.decks.items():
+        due = deck.in_play_ms >= 0 and not deck.change_due
+        if due and deck.in_play_ms + _announced_after_ms(state) <= d.now_ms:
+            left_ms = max(0, deck.in_play_ms + life_ms(state) - d.now_ms)
+            d.emit("deck.change_due", "3.C", deck=name, left_ms=left_ms)
+
+
+def _stays_away(d: Decision, name: str) -> None:
+    """A link that did not come back in its grace time."""
+    doing, clause = d.state.devices[name].doing, CLAUSE_OF[name]
+    warn(d, "lost", device=name, clause=(clause,), text=f"the {name} does not answer")
+    if doing:
+        d.emit("cycle.lost", clause, device=name, id=doing.id, reason="the link did not come back")
+    stopped(d, name, doing, "does not answer", cards_inside=False)

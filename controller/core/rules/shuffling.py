@@ -1,0 +1,258 @@
+"""The deck from the table through the shuffler or the dealer's hands into the shoe: chapter 5, and 13.F."""
+
+from __future__ import annotations
+
+from controller.core import ledger
+from controller.core.actions import (
+    CutDeck,
+    DirectReshuffle,
+    InsertDeck,
+    LoadDeck,
+    RequireRecut,
+    ShuffleByHand,
+    UnloadDeck,
+)
+from controller.core.clauses import enforces
+from controller.core.decision import Decision, Refusal, takes
+from controller.core.machines import DeckState
+from controller.core.rules.gathering import lock_out, tell_difference
+from controller.core.rules.guards import (
+    SOURCE,
+    cannot_load,
+    counts,
+    feeds,
+    in_service,
+    inside,
+    moved_by,
+    not_due,
+    over_age,
+    self_reshuffling,
+    warned,
+    wrong_number_of_decks,
+)
+from controller.core.rules.service import warn
+from controller.core.state import Given, State, due_deck
+from controller.games.game import Method
+from firmware_bridge.wire.messages import Cycle, CycleDone
+
+
+def waits_for_shuffler(state: State, name: str) -> bool:
+    """Whether a deck lies on the table and must go through the shuffler next."""
+    deck = state.decks[name]
+    if deck.state in (DeckState.STACKED, DeckState.RACKED):
+        return True
+    return deck.state in (DeckState.MIXED, DeckState.CUT) and counts(state)
+
+
+# --- into the shuffler ----------------------------------------------------------------------------------------------
+
+
+def cannot_insert(d: Decision, name: str) -> Refusal | None:
+    """Why this deck may not go into the shuffler now."""
+    state = d.state
+    if not in_service(state, "shuffler"):
+        return Refusal("no shuffler is in service", "a shuffler is in service", ("13.H",))
+    if warned(state, "shuffler"):
+        return Refusal("a warning of the shuffler is not cleared", "it is cleared", ("13.F",))
+    there = inside(state, "shuffler")
+    if there:
+        return Refusal(f"deck {there[0]} is in the shuffler", "it has left the shuffler", ("3.B(2)",))
+    due = due_deck(state)
+    if due and due != name and waits_for_shuffler(state, due):
+        return not_due(state, name)
+    return over_age(state, name, d.now_ms) or wrong_number_of_decks(state)
+
+
+@enforces("5.A", "4.D")
+@takes(InsertDeck)
+def insert(d: Decision, act: InsertDeck) -> Refusal | None:
+    """The deck lies in the infeed; the shuffle follows by itself."""
+    refusal = cannot_insert(d, act.deck)
+    if refusal is None:
+        inserted(d, act.deck, who=act.who)
+    return refusal
+
+
+def inserted(d: Decision, name: str, **data: str) -> None:
+    """Whoever told it, a person or the sensor."""
+    moves = [(place, ledger.INFEED, n) for place, n in d.state.decks[name].cards.items()]
+    d.emit("deck.inserted", "5.A", deck=name, moves=moves, **data)
+
+
+def shuffle_begun(d: Decision, given: Given) -> None:
+    """The shuffler has taken the command on."""
+    if d.may("shuffle.started", given.deck) and given.deck in d.state.decks:
+        there = d.state.decks[given.deck].cards.get(ledger.INFEED, 0)
+        moves = [(ledger.INFEED, ledger.SHELVES, there)] if there else []
+        d.emit("shuffle.started", "5.A", deck=given.deck, moves=moves)
+
+
+@enforces("5.A", "5.B", "5.D", "3.A(1)(3)", "13.F")
+def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
+    """A shuffle has come to its end: only a complete one with a good count makes a deck that can be played."""
+    state = d.state
+    kind = state.setup.shuffler
+    assert kind is not None
+    name, size = given.deck, state.setup.game.deck_size
+    deck = state.decks.get(name)
+    if deck is None or deck.state is not DeckState.SHUFFLING:
+        return
+    counted = given.counted if given.counted >= 0 else done.cards
+    if done.cycle is not Cycle.SHUFFLE:
+        d.emit("shuffle.failed", "13.F", deck=name, reason="it was no shuffle that the device has done")
+    elif given.face_up:
+        d.emit("shuffle.failed", "5.A", deck=name, reason="a card lies face up: turn it, and shuffle again")
+    elif kind.counts and counted < 0:
+        d.emit("shuffle.failed", "13.F", deck=name, reason="the shuffler has not counted")
+    elif kind.counts and (counted != size or not given.fits):
+        _count_rejected(d, name, counted, given.fits)
+    else:
+        if kind.counts:
+            d.emit("count.accepted", "5.D", deck=name, by="shuffler", cards=counted)
+        d.emit("shuffle.completed", "5.B", deck=name, moves=[(ledger.SHELVES, ledger.OUTPUT, size)])
+
+
+def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
+    size = d.state.setup.game.deck_size
+    clause = ("5.D",) if counted != size else ("3.A(1)(3)", "5.D")
+    text = f"{counted} cards instead of {size}" if counted != size else "the kinds of its cards are not those of a deck"
+    moves = ledger.seen(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
+    d.emit("count.rejected", *clause, deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves)
+    lock_out(d, name, *clause, reason=text)
+    warn(d, "count", deck=name, clause=clause, text=f"deck {name} must leave the table: {text}")
+
+
+# --- by hand --------------------------------------------------------------------------------------------------------
+
+
+@enforces("5.A", "13.H")
+@takes(ShuffleByHand)
+def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
+    """Only where no shuffler is in service."""
+    if in_service(d.state, "shuffler"):
+        return Refusal(
+            "the shuffler shuffles at this table", "a floorperson has recorded it covered, removed or marked", ("13.H",)
+        )
+    refusal = over_age(d.state, act.deck, d.now_ms) or wrong_number_of_decks(d.state)
+    if refusal is None:
+        moves = [(p, ledger.TABLE, n) for p, n in d.state.decks[act.deck].cards.items() if p != ledger.TABLE]
+        d.emit("deck.shuffled_by_hand", "5.A", deck=act.deck, moves=moves, who=act.who)
+    return refusal
+
+
+@enforces("5.E", "5.F", "5.J")
+@takes(CutDeck)
+def cut(d: Decision, act: CutDeck) -> Refusal | None:
+    """The cover card goes in at least ten cards from the top, and leaves cards below it."""
+    least, size = d.state.setup.game.least_cut, d.state.setup.game.deck_size
+    if self_reshuffling(d.state):
+        return Refusal("there is no cut with a device that reshuffles by itself", "another device is used", ("5.J",))
+    if not least <= act.depth < size:
+        refusal = Refusal(f"the cover card is {act.depth} cards from the top", f"it is {least} to {size - 1}", ("5.F",))
+        d.refuse(act, refusal, kind="cut.refused")
+        return None
+    d.emit("cut.made", "5.F", deck=act.deck, depth=act.depth, who=act.who)
+    return None
+
+
+@enforces("5.G", "5.J")
+@takes(RequireRecut)
+def recut(d: Decision, act: RequireRecut) -> Refusal | None:
+    """Before the first card is dealt; a deck that is loaded already comes out first."""
+    deck = d.state.decks[act.deck]
+    if self_reshuffling(d.state):
+        return Refusal("there is no cut with a device that reshuffles by itself", "another device is used", ("5.J",))
+    if not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
+        return Refusal("this deck was not cut", "it was cut and no card was dealt", ("5.G",))
+    if deck.state is DeckState.CUT:
+        d.emit("cut.recut_required", "5.G", deck=act.deck, who=act.who)
+        return None
+    d.emit("deck.recut_ordered", "5.G", deck=act.deck, who=act.who)
+    d.emit("deck.recalled", "5.G", deck=act.deck, reason="another cut is required")
+    return None
+
+
+# --- into the shoe --------------------------------------------------------------------------------------------------
+
+
+@enforces("5.C", "10.A")
+@takes(LoadDeck)
+def load(d: Decision, act: LoadDeck) -> Refusal | None:
+    """By the dealer, where the shuffler does not do it."""
+    deck = d.state.decks[act.deck]
+    if deck.state is DeckState.SHUFFLED:
+        return Refusal("the deck is still in the shuffler", "the shuffler has delivered it", ("5.B",))
+    if d.state.method is Method.AUTOMATED_SHOE and (not in_service(d.state, "shoe") or inside(d.state, "shoe")):
+        return Refusal("the shoe is not in service, or not empty", "it is in service and empty", ("10.A",))
+    refusal = cannot_load(d.state, act.deck, d.now_ms)
+    if refusal is None:
+        loaded(d, act.deck, who=act.who)
+    return refusal
+
+
+def loaded(d: Decision, name: str, **data: str) -> None:
+    """Whoever told it, a person or the sensor."""
+    target = SOURCE[d.state.method]
+    moves = [(place, target, n) for place, n in d.state.decks[name].cards.items()]
+    d.emit("deck.loaded", "10.A", deck=name, method=str(d.state.method), moves=moves, **data)
+
+
+def delivery_done(d: Decision, given: Given, cards: int) -> None:
+    """The shuffler has put the deck into the shoe. Where it goes to its exit, the dealer's taking it tells."""
+    deck = d.state.decks.get(given.deck)
+    if deck is None or deck.state is not DeckState.SHUFFLED or not feeds(d.state):
+        return
+    size = d.state.setup.game.deck_size
+    if cards not in (-1, size):  # the sensors disagree: never an average
+        moves = ledger.seen(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
+        d.emit("deck.recalled", "5.D", deck=given.deck, reason=f"{cards} cards were delivered", moves=moves)
+        tell_difference(d, given.deck, ledger.OUTPUT, moves)
+    elif d.may("deck.loaded", given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
+        loaded(d, given.deck)
+    else:
+        moves = [(ledger.OUTPUT, SOURCE[d.state.method], size)]
+        d.emit("deck.recalled", "5.A", deck=given.deck, reason="it cannot be played now", moves=moves)
+
+
+def delivered(d: Decision, given: Given, cards: int) -> None:
+    """The dealer has taken the shuffled deck from the shuffler's exit."""
+    size = d.state.setup.game.deck_size
+    deck = d.state.decks[given.deck]
+    moves = ledger.seen(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
+    whole = moves == [(ledger.TRAY, ledger.TABLE, size)]
+    kind = "deck.delivered" if whole and deck.state is DeckState.SHUFFLED else "deck.recalled"
+    if d.may(kind, given.deck):
+        d.emit("exit.emptied", device="shuffler", cards=cards)
+        reason = {} if kind == "deck.delivered" else {"reason": f"{cards} cards were taken"}
+        d.emit(kind, "5.B", deck=given.deck, moves=moves, **reason)
+    else:
+        d.emit("exit.emptied", device="shuffler", deck=given.deck, cards=cards, moves=moves)
+    tell_difference(d, given.deck, ledger.TRAY, moves)
+
+
+@enforces("5.A")
+@takes(DirectReshuffle)
+def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
+    """A floorperson wants it shuffled again, wherever it is."""
+    if not d.may("deck.recalled", act.deck):
+        return Refusal("the deck waits for its shuffle, or is in use", "it is shuffled and not in play", ("5.A",))
+    refusal = _under_way(d.state, act.deck)
+    if refusal is None:
+        d.emit("reshuffle.directed", "5.A", deck=act.deck, who=act.who)
+        d.emit("deck.recalled", "5.A", deck=act.deck, reason="a floorperson directs a reshuffle")
+    return refusal
+
+
+@takes(UnloadDeck)
+def unload(d: Decision, act: UnloadDeck) -> Refusal | None:
+    """The deck comes back out; it is shuffled again before it is played."""
+    refusal = _under_way(d.state, act.deck)
+    if refusal is None:
+        d.emit("deck.recalled", "5.A", deck=act.deck, reason=f"{act.who} takes it out")
+    return refusal
+
+
+def _under_way(state: State, deck: str) -> Refusal | None:
+    """A deck that a device moves cannot be called back: nobody would know where it comes to lie."""
+    device = moved_by(state, deck)
+    return Refusal(f"the {device} moves the deck", f"the {device} has ended its cycle", ("5.A",)) if device else None

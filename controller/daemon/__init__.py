@@ -1,0 +1,1 @@
+"""The running table: configuration, journal, clock, devices and people, put together by `Daemon`."""

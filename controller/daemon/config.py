@@ -1,0 +1,320 @@
+"""The table's configuration: one TOML file, checked as a whole before anything is started."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
+from controller.games.game import DRAGON_POKER, Method
+from firmware_bridge.ports.transport import PortUnsuitable, parse_address
+
+CONFIG_FILE = Path("/etc/shoed/table.toml")
+GAMES = {"dragon_poker": DRAGON_POKER}
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used. The text has a line for each thing that is wrong."""
+
+
+class LimitsConfig(Limits, frozen=True, forbid_unknown_fields=True):
+    """[table.limits]: as the core has them, and nothing else."""
+
+
+class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """[table]: how the table is equipped and what is played on it."""
+
+    game: str = "dragon_poker"
+    method: Method = Method.AUTOMATED_SHOE
+    backs: tuple[str, ...] = ("red", "blue")
+    seats: int = 6
+    hold_dealer: bool = False
+    limits: LimitsConfig = LimitsConfig()
+
+
+class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """[shuffler]: where it is and what it can do."""
+
+    port: str
+    baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
+    counts: bool = True
+    feeds_shoe: bool = True
+    reshuffles: bool = False
+    recognises: bool = False
+
+
+class ShoeConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """[shoe]: where it is."""
+
+    port: str
+    baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
+
+
+class JournalConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """[journal]: where everything is written down."""
+
+    file: str = "/var/lib/shoed/journal.db"
+
+
+class ControlConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """[control]: the Unix socket, and which groups of the system have which role."""
+
+    socket: str = "/run/shoed/control.sock"
+    dealer: tuple[str, ...] = ("shoed-dealer",)
+    floor: tuple[str, ...] = ("shoed-floor",)
+    technician: tuple[str, ...] = ("shoed-technician",)
+    auditor: tuple[str, ...] = ("shoed-auditor",)
+
+
+class ScreenConfig(msgspec.Struct, forbid_unknown_fields=True):
+    """[screen]: the page for dealer and floorperson. Without this section there is none."""
+
+    listen: str = "127.0.0.1:8053"
+    people: str = "/etc/shoed/people.toml"
+    dealer_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 480  # signed out after this time without a touch
+    floor_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 5
+
+
+class Config(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole file."""
+
+    name: str = "Table 1"
+    table: TableConfig = msgspec.field(default_factory=TableConfig)
+    shuffler: ShufflerConfig | None = None
+    shoe: ShoeConfig | None = None
+    journal: JournalConfig = msgspec.field(default_factory=JournalConfig)
+    control: ControlConfig = msgspec.field(default_factory=ControlConfig)
+    screen: ScreenConfig | None = None
+
+    def setup(self) -> Setup:
+        """The table as the core knows it."""
+        shuffler = self.shuffler
+        kind = (
+            ShufflerKind(shuffler.counts, shuffler.feeds_shoe, shuffler.reshuffles, shuffler.recognises)
+            if shuffler
+            else None
+        )
+        table = self.table
+        return Setup(
+            method=table.method,
+            backs=table.backs,
+            shuffler=kind,
+            hold_dealer=table.hold_dealer,
+            seats=table.seats,
+            game=GAMES[table.game],
+            limits=Limits(**msgspec.structs.asdict(table.limits)),
+        )
+
+    def port(self, device: str) -> ShufflerConfig | ShoeConfig:
+        """Where a device of the set-up is."""
+        found = self.shuffler if device == "shuffler" else self.shoe
+        assert found is not None
+        return found
+
+
+def read_config(path: Path) -> Config:
+    """Read and check a configuration as a whole; ConfigError names everything that is wrong with it."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: this is no text in UTF-8 (byte {error.start})") from None
+    return parse_config(text, str(path))
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """A text as TOML; ValueError tells why it is none."""
+    try:
+        found = tomllib.loads(text)
+        if _too_large(found):
+            raise ValueError("it has a number that does not fit into 64 bits")
+        return found
+    except RecursionError:
+        raise ValueError("this is no TOML: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"this is no TOML: {error}") from None
+
+
+def _too_large(value: Any) -> bool:
+    """TOML knows numbers of 64 bits; Python takes any, and then cannot even print the longest of them."""
+    if isinstance(value, dict | list):
+        return any(_too_large(inner) for inner in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
+def parse_config(text: str, source: str) -> Config:
+    """The same from a text; `source` names it."""
+    try:
+        found = parse_toml(text)
+    except ValueError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    faults = [*_faults_by_type(found)]
+    if not faults:
+        config = msgspec.convert(found, Config)
+        faults = [*_faults_of(config)]
+    if faults:
+        raise ConfigError("\n".join(f"{source}: {fault}" for fault in faults))
+    return config
+
+
+def _faults_by_type(found: dict[str, Any]) -> list[str]:
+    """A fault for each part of the file that is not what it must be: unknown keys, values of a wrong kind."""
+    faults = []
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(Config)}
+    for name, value in found.items():
+        if name not in fields:
+            faults.append(f"{name}: nobody knows this; known are {', '.join(fields)}")
+            continue
+        fault = _fault_of_part(name, value, fields[name], found)
+        if fault:
+            faults.append(fault)
+    return faults
+
+
+def _fault_of_part(name: str, value: Any, kind: Any, found: dict[str, Any]) -> str:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        text, _, where = str(error).partition(" - at `")
+        path = name + where.rstrip("`").removeprefix("$")
+        unknown = re.search(r"unknown field `([^`]*)`", text)
+        if unknown:
+            known = ", ".join(_keys(kind, path.removeprefix(name).lstrip(".")))
+            return f"{path}.{unknown[1]}: nobody knows this; known are {known}"
+        missing = re.search(r"missing required field `([^`]*)`", text)
+        if missing:
+            return f"{path}.{missing[1]}: this is missing"
+        return f"{path}: found {_shown(_at(found, path))}; {_allowed(text, kind, path)}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _allowed(text: str, kind: Any, path: str) -> str:
+    if path == "table.method":
+        return f"allowed are {', '.join(repr(str(method)) for method in Method)}"
+    return text[0].lower() + text[1:].replace("`", "")
+
+
+def _keys(kind: Any, path: str) -> list[str]:
+    """The keys that a part of the file may have."""
+    for option in getattr(kind, "__args__", (kind,)):
+        if isinstance(option, type) and issubclass(option, msgspec.Struct):
+            fields = {field.encode_name: field.type for field in msgspec.structs.fields(option)}
+            head, _, rest = path.partition(".")
+            return _keys(fields[head], rest) if head in fields else list(fields)
+    return []
+
+
+def _at(found: Any, path: str) -> Any:
+    """The value at a path such as table.backs[1]."""
+    for key in re.findall(r"[^.\[\]]+", path):
+        try:
+            found = found[int(key)] if isinstance(found, list) else found[key]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return found
+    return found
+
+
+def _faults_of(config: Config) -> list[str]:
+    """What is wrong with values that are each of the right kind."""
+    faults = []
+    if not config.name.strip():
+        faults.append("name: found ''; the table needs a name")
+    if config.table.game not in GAMES:
+        return [f"table.game: found {config.table.game!r}; known are {', '.join(GAMES)}"]
+    fault = setup_fault(config.setup())
+    if fault:
+        clause = ", ".join(fault.clause)
+        faults.append(f"table: {fault.reason}; allowed when {fault.possible_when}" + (f" ({clause})" if clause else ""))
+    for device in devices_of(config.setup()):
+        section = config.shuffler if device == "shuffler" else config.shoe
+        if section is None:
+            faults.append(
+                f"{device}: this section is missing; dealing by {config.table.method} needs [{device}] with a port"
+            )
+            continue
+        try:
+            parse_address(section.port)
+        except PortUnsuitable as error:
+            faults.append(f"{device}.port: {error}")
+    if config.shoe and "shoe" not in devices_of(config.setup()):
+        faults.append(f"shoe: found a section; dealing by {config.table.method} drives no shoe")
+    if config.screen:
+        faults += _faults_of_screen(config.screen)
+    return faults
+
+
+def _faults_of_screen(screen: ScreenConfig) -> list[str]:
+    host, _, port = screen.listen.rpartition(":")
+    try:
+        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
+        good = loopback and 0 <= int(port) <= 65535
+    except ValueError:
+        good = False
+    return (
+        []
+        if good
+        else [f"screen.listen: found {screen.listen!r}; allowed is a loopback address, such as 127.0.0.1:8053"]
+    )
+
+
+def listen_address(screen: ScreenConfig) -> tuple[str, int]:
+    """Host and port of the screen."""
+    host, _, port = screen.listen.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+EXAMPLE = """\
+# The configuration of one table. `shoectl config check` looks through it; `systemctl restart shoed` takes it up.
+name = "Table 1"
+
+[table]
+game = "dragon_poker"
+method = "automated_shoe"       # or manual_shoe, hand
+backs = ["red", "blue"]         # one colour for each deck; two decks need a shuffler (3.B)
+seats = 6
+hold_dealer = false             # the dealer's stack stays in the shoe until the players have acted (10.B(3)(4))
+
+# [table.limits]                # milliseconds; these are the defaults
+# shuffle_ms = 180000
+# dispense_ms = 15000
+# grace_ms = 10000              # a link that is back within this time has lost nothing
+
+[shuffler]
+port = "/dev/shoed/shuffler"    # or usb:1209:5d0e:SERIAL, socket://HOST:PORT, rfc2217://HOST:PORT
+baud = 115200
+counts = true
+feeds_shoe = true
+reshuffles = false
+recognises = false
+
+[shoe]
+port = "/dev/shoed/shoe"
+baud = 115200
+
+[journal]
+file = "/var/lib/shoed/journal.db"
+
+[control]                       # the Unix socket of shoectl; which groups of the system have which role
+socket = "/run/shoed/control.sock"
+dealer = ["shoed-dealer"]
+floor = ["shoed-floor"]
+technician = ["shoed-technician"]
+auditor = ["shoed-auditor"]
+
+[screen]                        # leave this section out for a table without a screen
+listen = "127.0.0.1:8053"
+people = "/etc/shoed/people.toml"   # `shoectl person add` writes it
+dealer_minutes = 480            # signed out after this time without a touch
+floor_minutes = 5
+"""

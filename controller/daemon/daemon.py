@@ -1,0 +1,424 @@
+"""The daemon's heart: the live table with real time, real connections and a journal on disk.
+
+Everything runs in one loop. A report is decided, stored and acted upon before the next one is looked at. When the
+journal fails, the table stops: no command goes out, no event of a device counts as stored, and the daemon tries again
+from what is on the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from controller.core.actions import Configure, Role
+from controller.core.machines import TableState
+from controller.core.reports import HostStarted, Report, Tick
+from controller.core.setup import devices_of
+from controller.core.state import Event, State
+from controller.daemon.config import Config
+from controller.daemon.live_table import LiveTable, report_of
+from controller.daemon.systemd import notify
+from controller.daemon.table_clock import TableClock, boot_id, time_away_ms, up_s
+from controller.daemon.version import VERSION
+from controller.journal import Checkpoint, Journal, JournalError, JournalReader, timestamp, was_made
+from firmware_bridge.connection import Connection, Stage
+from firmware_bridge.ports.hotplug import Hotplug
+from firmware_bridge.ports.transport import PortSettings
+from firmware_bridge.wire import messages as wire
+from firmware_bridge.wire.messages import AnyCommand
+from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
+
+RETRY_S = 5.0  # how soon a table that stopped tries to start again
+SAMPLE_S = 10.0  # how often the health of the links is noted
+KEPT_SAMPLES = 2160  # six hours
+VERIFY_S = 600.0  # how often what was written since the last look is read back and checked
+WRITES_KEPT = 512
+ROLES = {"shuffler": wire.Role.SHUFFLER, "shoe": wire.Role.SHOE}
+
+Listener = Callable[[str, list[Event]], None]
+
+
+class TableStopped(Exception):
+    """The table does nothing now; the text says why."""
+
+
+@dataclass
+class Line:
+    """A device's connection and what was noted of it."""
+
+    connection: Connection
+    running: asyncio.Task[None]
+    version: int = 0
+    trouble: str = ""
+    history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT_SAMPLES))
+    noted: tuple[int, int] = (0, 0)  # resends and bad frames at the last sample
+
+    @property
+    def health(self) -> str:
+        """How the link does: ok, degraded or down."""
+        if self.connection.stage is not Stage.READY:
+            return "down"
+        counters = self.connection.session.link.counters
+        return "degraded" if (counters.resends, counters.bad_frames) != self.noted else "ok"
+
+
+class Daemon:
+    """One table, its journal and its devices. `take` is the only way in."""
+
+    def __init__(self, config: Config, *, new_journal: bool = False) -> None:
+        self.config = config
+        self.setup = config.setup()
+        self.live: LiveTable | None = None
+        self.stopped = "the table is starting"
+        self.clock = TableClock(0)
+        self.lines: dict[str, Line] = {}
+        self.write_s: deque[float] = deque(maxlen=WRITES_KEPT)
+        self.verified = Checkpoint(0, "")
+        self.counted: dict[str, int] = {}
+        self.simulation: Any = None  # what plays the hardware, if something does
+        self._new_journal = new_journal
+        self._had_journal = False
+        self._journal: Journal | None = None
+        self._listeners: list[Listener] = []
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
+        self._hotplug = Hotplug()
+        self._started = asyncio.Event()
+        self._keeping: list[asyncio.Task[None]] = []
+        self._log = structlog.get_logger()
+
+    # --- what others see --------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """What the table believes; TableStopped where there is none."""
+        if self.live is None:
+            raise TableStopped(self.stopped)
+        return self.live.state
+
+    @property
+    def journal_file(self) -> Path:
+        """Where everything is written down."""
+        return Path(self.config.journal.file)
+
+    @property
+    def now_ms(self) -> int:
+        """The table's time."""
+        return round(self.clock.now() * 1000)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Tell a listener of every batch of events once it is stored; gives the way to stop it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def take(self, report: Report) -> list[Event]:
+        """Decide, store, act. TableStopped if the journal cannot be written: then nothing was done."""
+        if self.live is None:
+            raise TableStopped(self.stopped)
+        ts = timestamp(datetime.now(UTC))
+        begun = time.perf_counter()
+        try:
+            events = self.live.take(report, self.clock.now(), ts)
+        except JournalError as error:
+            self._halt(str(error))
+            raise TableStopped(self.stopped) from None
+        except Exception as error:  # a mistake of ours: what is on the disk is right, what is in memory may not be
+            self._log.exception("decision failed", report=type(report).__name__)
+            self._halt(f"an error in the program ({type(error).__name__}); tell its makers, with `shoectl bundle`")
+            raise TableStopped(self.stopped) from None
+        if events:
+            self.write_s.append(time.perf_counter() - begun)
+            for event in events:
+                self.counted[event.kind] = self.counted.get(event.kind, 0) + 1
+            for listener in self._listeners:
+                listener(ts, events)
+        self._arm()
+        return events
+
+    # --- starting and stopping --------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Come up, and stay up. Returns when the table works for the first time."""
+        await self._hotplug.start()
+        self._keeping = [
+            asyncio.create_task(self._keep_running(), name="table"),
+            asyncio.create_task(self._keep_notes(), name="link health"),
+            asyncio.create_task(self._keep_verifying(), name="verification"),
+        ]
+        started = asyncio.create_task(self._started.wait())
+        await asyncio.wait([started, *self._keeping], return_when=asyncio.FIRST_COMPLETED)
+        if not started.done():
+            started.cancel()
+            self.failed()
+
+    def failed(self) -> None:
+        """Raise what has ended one of the tasks that never end, if something has."""
+        for task in [*self._keeping, *(line.running for line in self.lines.values())]:
+            if task.done() and not task.cancelled() and task.exception():
+                raise task.exception()  # type: ignore[misc]
+
+    async def close(self) -> None:
+        """Say goodbye to the devices and let go of the journal."""
+        for task in self._keeping:
+            task.cancel()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
+        self._let_go("the daemon has ended")
+        await self._hotplug.close()
+
+    async def _keep_running(self) -> None:
+        while True:
+            if self.live is None:
+                try:
+                    self._come_up()
+                    self._started.set()
+                except (JournalError, TableStopped) as error:
+                    first = self.stopped != str(error)
+                    self._let_go(str(error))
+                    note = self._log.error if first else self._log.debug
+                    note("table stopped", reason=self.stopped, again_in_s=RETRY_S)
+                    notify(f"STATUS=stopped: {self.stopped}", "EXTEND_TIMEOUT_USEC=60000000")
+            await asyncio.sleep(RETRY_S)
+
+    def _come_up(self) -> None:
+        """Start from the journal, and from nothing else."""
+        journal = self._journal = Journal(self.journal_file, create=self._may_create())
+        self._had_journal = True
+        seen = 0
+
+        def checked(event: object) -> None:
+            nonlocal seen
+            seen += 1
+            if seen % 100_000 == 0:
+                notify(f"STATUS=verified {seen} events of the journal", "EXTEND_TIMEOUT_USEC=60000000")
+
+        self.verified = journal.verify(journal.verified(), checked)
+        if self.verified.seq:
+            journal.mark_verified(self.verified)
+        self.live = LiveTable(journal, self._send, self._forget, self._withdraw)
+        newest = journal.last(1)
+        boot, up_ms, wall_ms = boot_id(), round(up_s() * 1000), round(time.time() * 1000)
+        away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")
+        self.clock = TableClock(self.state.now_ms + away_ms)
+        self.stopped = ""
+        self.take(HostStarted(boot, up_ms, away_ms, VERSION))
+        self._configure()
+        for name in self.state.devices:
+            self.lines[name] = self._connect(name)
+        self._log.info("table up", events=self.state.seq, away_ms=away_ms, table=str(self.state.table))
+        notify("STATUS=the table is up")
+
+    def _may_create(self) -> bool:
+        """A journal that was here before must not be replaced in silence: its numbers would be given twice.
+
+        Its disk may be away for a moment, with the lock file too.
+        """
+        if self._had_journal:
+            return False
+        return self._new_journal or not was_made(self.journal_file)
+
+    def _configure(self) -> None:
+        """Take the set-up from the configuration, as soon as the table is closed."""
+        if self.state.configured and self.state.setup == self.setup:
+            return
+        if self.state.table is not TableState.CLOSED:
+            self._log.warning("the configuration differs from the table that is open; it counts once that is closed")
+            self.setup = self.state.setup
+            return
+        self.take(Configure(who="configuration", role=Role.TECHNICIAN, setup=self.setup))
+
+    def _connect(self, name: str) -> Line:
+        assert self.live is not None
+        section = self.config.port(name)
+        session = HostSession(
+            host_boot=secrets.randbelow(2**32 - 1) + 1,
+            stored=self.live.mark(name),
+            software=f"dragonshoe {VERSION}",
+            expects=ROLES[name],
+        )
+        connection = Connection(
+            section.port,
+            session,
+            settings=PortSettings(baud=section.baud),
+            hotplug=self._hotplug,
+            on_happening=lambda happening: self._happened(name, happening),
+            on_trouble=lambda why: self._trouble(name, why),
+            log=self._log.bind(device=name),
+        )
+        for command in self.live.unanswered(name):
+            connection.give(command)
+        return Line(connection, asyncio.create_task(connection.run(), name=name))
+
+    def _halt(self, why: str) -> None:
+        """The journal has failed: nothing more is done until it can be opened anew."""
+        self._log.error("table stopped", reason=why)
+        notify(f"STATUS=stopped: {why}")
+        self._let_go(why)
+
+    def _let_go(self, why: str) -> None:
+        self.live = None
+        self.stopped = why
+        if self._timer:
+            self._timer.cancel()
+            self._timer, self._timer_at = None, math.inf
+        lines, self.lines = self.lines, {}
+        for line in lines.values():
+            line.connection.close()
+        if self._journal:
+            self._journal.close()
+            self._journal = None
+        for listener in self._listeners:
+            listener("", [])
+
+    # --- between the table and its devices --------------------------------------------------------------------------
+
+    def _send(self, device: str, command: AnyCommand) -> None:
+        line = self.lines.get(device)
+        if line:  # else it is not connected yet, and gets what is unanswered when it is
+            line.connection.give(command)
+
+    def _forget(self, device: str, mark: EventMark) -> None:
+        self.lines[device].connection.stored(mark)
+
+    def _withdraw(self, device: str, command: int) -> None:
+        line = self.lines.get(device)
+        if line:
+            line.connection.session.withdraw(command)
+
+    def _happened(self, name: str, happening: Happening) -> None:
+        line = self.lines.get(name)
+        if self.live is None or line is None:
+            return  # the table has just stopped: the device keeps what it has to tell
+        if isinstance(happening, Ready):
+            line.trouble, line.version = "", happening.version
+        report = report_of(name, line.connection.session.boot, happening)
+        if report:
+            try:
+                self.take(report)
+            except TableStopped:
+                return
+
+    def _trouble(self, name: str, why: str) -> None:
+        if name in self.lines:
+            self.lines[name].trouble = why
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def beat(self) -> None:
+        """What the watchdog is fed by: the table itself takes note that time passes."""
+        self.failed()
+        if self.live is not None:
+            self.take(Tick())
+
+    def _arm(self) -> None:
+        """Set the timer for what is due without a report."""
+        deadline = self.live.deadline if self.live else math.inf
+        if deadline == self._timer_at:
+            return
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = deadline
+        if deadline < math.inf:
+            delay = max(0.0, deadline - self.clock.now())
+            self._timer = self._loop.call_later(delay, self._due)
+
+    def _due(self) -> None:
+        self._timer, self._timer_at = None, math.inf
+        if self.live is not None:
+            try:
+                self.take(Tick())
+            except TableStopped:
+                return
+
+    async def _keep_notes(self) -> None:
+        """Note the health of every link at intervals."""
+        while True:
+            await asyncio.sleep(SAMPLE_S)
+            for line in self.lines.values():
+                counters = line.connection.session.link.counters
+                trip = line.connection.session.link.round_trips.summary()
+                resends, bad = line.noted
+                sample = {
+                    "at_ms": self.now_ms,
+                    "state": line.health,
+                    "rtt_ms": trip.median_ms if trip else None,
+                    "resends": counters.resends - resends,
+                    "bad_frames": counters.bad_frames - bad,
+                }
+                line.history.append(sample)
+                line.noted = (counters.resends, counters.bad_frames)
+
+    async def _keep_verifying(self) -> None:
+        """Read back what was written since the last look: a disk that forgets, or a hand in the file, is found."""
+        while True:
+            await asyncio.sleep(VERIFY_S)
+            if self._journal is None:
+                continue
+            journal, since = self._journal, self.verified
+            try:
+                self.verified = await asyncio.to_thread(_verify, self.journal_file, since)
+                if self._journal is journal and self.verified.seq:
+                    journal.mark_verified(self.verified)
+            except JournalError as error:
+                if self._journal is journal:
+                    self._halt(str(error))
+
+    # --- for the technician -----------------------------------------------------------------------------------------
+
+    def devices(self) -> list[dict[str, Any]]:
+        """Everything about the devices and their links."""
+        found = []
+        for name in devices_of(self.setup):
+            line, section = self.lines.get(name), self.config.port(name)
+            known = self.live.state.devices.get(name) if self.live else None
+            session = line.connection.session if line else None
+            identity = session.identity if session else None
+            trip = session.link.round_trips.summary() if session else None
+            found.append(
+                {
+                    "name": name,
+                    "port": section.port,
+                    "stage": line.connection.stage.value if line else Stage.CLOSED.value,
+                    "link": line.health if line else "down",
+                    "state": str(known.state) if known else "unknown",
+                    "online": bool(known and known.online),
+                    "identity": identity
+                    and {
+                        "maker": identity.maker,
+                        "model": identity.model,
+                        "serial": identity.serial,
+                        "firmware": identity.firmware,
+                        "firmware_digest": identity.firmware_digest,
+                        "protocol": line.version if line else 0,
+                        "capabilities": sorted(capability.name.lower() for capability in identity.capabilities),
+                    },
+                    "boot": known.boot if known else 0,
+                    "last_event": known.last_event if known else 0,
+                    "counters": session.link.counters if session else {},
+                    "round_trip": trip,
+                    "trouble": line.trouble if line else self.stopped,
+                    "history": list(line.history) if line else [],
+                }
+            )
+        return found
+
+    def frames(self, name: str) -> list[str]:
+        """The last frames on a link, without what is in them."""
+        line = self.lines.get(name)
+        return list(line.connection.session.link.ring.lines()) if line else []
+
+
+def _verify(path: Path, since: Checkpoint) -> Checkpoint:
+    with JournalReader(path) as reader:
+        return reader.verify(since)

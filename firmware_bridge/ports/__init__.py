@@ -1,0 +1,1 @@
+"""Serial and USB ports: the only I/O of the bridge."""

@@ -1,0 +1,1 @@
+"""What a technician uses on a line: capture, probe, self-test, conformance."""

@@ -1,0 +1,260 @@
+"""The points of commands. None of them moves a card."""
+
+from __future__ import annotations
+
+import msgspec
+
+from firmware_bridge.tools.conform.link_talk import SOON_S, Steps
+from firmware_bridge.tools.conform.point import point
+from firmware_bridge.tools.conform.reading import REFUSED, Failed, Greeting, Skipped, in_words, read
+from firmware_bridge.tools.conform.talk import Talk
+from firmware_bridge.wire.messages import (
+    Capability,
+    ClearJam,
+    Command,
+    Deliver,
+    Dispense,
+    Indicate,
+    Light,
+    Lock,
+    Reason,
+    Refused,
+    Release,
+    Role,
+    Shuffle,
+    Sound,
+    Unlock,
+    describe_message,
+)
+
+REMEMBERED = 16  # answers that a device must remember
+MANY = 70  # commands after which most devices have forgotten the first one
+UNKNOWN_COMMAND_NUMBER = 47  # the last of their range
+INDICATE, UNLOCK = 25, 21
+TEXT_MAX = 64  # characters
+# A byte that begins nothing, a character cut off, one followed by another, one written too long, half a pair of UTF-16.
+NO_UTF8 = (b"\xff\xff\xff", b"???\xc3", b"??\xc3\x28", b"?\xc0\xaf", b"?\xed\xa0\x80")
+NO_INDICATES = "the device has no INDICATES, and no other command has such a field"
+
+
+@point("command.at_most_once", "Commands", "The same command again gets the same answer and has no second effect.")
+def command_at_most_once(talk: Talk) -> Steps[None]:
+    """Counters.effects shows it."""
+    greeting = yield from talk.greet_for_commands()
+    before = yield from talk.effects()
+    command = talk.harmless(greeting, talk.next_id())
+    first = yield from talk.done(command)
+    for _ in range(2):
+        _same(first, (yield from talk.give(command)))
+    yield from _one_effect(talk, before)
+
+
+@point("command.across_links", "Commands", "So it is after a new link session too.")
+def command_across_links(talk: Talk) -> Steps[None]:
+    """What a host does that lost the link before it had the answer."""
+    greeting = yield from talk.greet_for_commands()
+    before = yield from talk.effects()
+    command = talk.harmless(greeting, talk.next_id())
+    first = yield from talk.done(command)
+    talk.leave()
+    yield from talk.greet()
+    _same(first, (yield from talk.give(command)))
+    yield from _one_effect(talk, before)
+
+
+def _same(first: bytes, again: bytes) -> None:
+    if again != first:
+        raise Failed(f"the same command again: expected {in_words(first)} again, got {in_words(again)}")
+
+
+def _one_effect(talk: Talk, before: int) -> Steps[None]:
+    after = yield from talk.effects()
+    if after != before + 1:
+        raise Failed(f"one command given several times: expected effects {before + 1}, got {after}")
+
+
+@point("command.remembered", "Commands", "The answers to the last 16 commands are remembered.")
+def command_remembered(talk: Talk) -> Steps[None]:
+    """The oldest of 16 is given again."""
+    greeting = yield from talk.greet_for_commands()
+    command = talk.harmless(greeting, talk.next_id())
+    first = yield from talk.done(command)
+    for _ in range(REMEMBERED - 1):
+        yield from talk.done(talk.harmless(greeting, talk.next_id()))
+    _same(first, (yield from talk.give(command)))
+
+
+@point("command.forgotten", "Commands", "A command that was forgotten is not carried out again.")
+def command_forgotten(talk: Talk) -> Steps[None]:
+    """A device with a large memory may still know the answer."""
+    greeting = yield from talk.greet_for_commands()
+    before = yield from talk.effects()
+    command = talk.harmless(greeting, talk.next_id())
+    first = yield from talk.done(command)
+    for _ in range(MANY):
+        yield from talk.done(talk.harmless(greeting, talk.next_id()))
+    answer = yield from talk.give(command)
+    told = read(answer)
+    if answer != first and not (isinstance(told, Refused) and told.reason is Reason.FORGOTTEN):
+        expected = f"expected {in_words(first)} or Refused FORGOTTEN"
+        raise Failed(f"a command given again after {MANY} others: {expected}, got {in_words(answer)}")
+    yield from _one_effect(talk, before + MANY)
+
+
+@point("command.lower_id", "Commands", "An id below the highest one that was never seen gets FORGOTTEN.")
+def command_lower_id(talk: Talk) -> Steps[None]:
+    """The device cannot know that it was never given."""
+    greeting = yield from talk.greet_for_commands()
+    skipped, higher = talk.next_id(), talk.next_id()
+    before = yield from talk.effects()
+    yield from talk.done(talk.harmless(greeting, higher))
+    yield from talk.refused(talk.harmless(greeting, skipped), Reason.FORGOTTEN, "an id below the highest one")
+    yield from _one_effect(talk, before)
+
+
+@point("command.id_reused", "Commands", "Another command with a remembered id gets ID_REUSED.")
+def command_id_reused(talk: Talk) -> Steps[None]:
+    """Indicate is refused so by a device without INDICATES too: the id is looked at first."""
+    greeting = yield from talk.greet_for_commands()
+    id = talk.next_id()
+    before = yield from talk.effects()
+    yield from talk.done(talk.harmless(greeting, id))
+    other = Indicate(id, greeting.boot, Light.GREEN, "other").encode()
+    yield from talk.refused(other, Reason.ID_REUSED, "another command with the same id")
+    yield from _one_effect(talk, before)
+
+
+@point("command.other_boot", "Commands", "A command meant for another boot gets OTHER_BOOT and is not remembered.")
+def command_other_boot(talk: Talk) -> Steps[None]:
+    """Not remembered: the same id with the right boot is carried out."""
+    greeting = yield from talk.greet_for_commands()
+    id = talk.next_id()
+    before = yield from talk.effects()
+    stale = talk.harmless(greeting, id, boot=greeting.boot ^ 1)
+    yield from talk.refused(stale, Reason.OTHER_BOOT, "a command meant for another boot")
+    yield from talk.done(talk.harmless(greeting, id))
+    yield from _one_effect(talk, before)
+
+
+@point("command.unknown", "Commands", "A command whose number is not known gets UNKNOWN_COMMAND, not silence.")
+def command_unknown(talk: Talk) -> Steps[None]:
+    """A number that no version uses yet."""
+    greeting = yield from talk.greet()
+    command = msgspec.msgpack.encode([UNKNOWN_COMMAND_NUMBER, talk.next_id(), greeting.boot])
+    yield from talk.refused(command, Reason.UNKNOWN_COMMAND, f"command number {UNKNOWN_COMMAND_NUMBER}")
+
+
+@point("command.bad_argument", "Commands", "A command whose fields cannot be read gets BAD_ARGUMENT.")
+def command_bad_argument(talk: Talk) -> Steps[None]:
+    """Only commands that would do no harm if the device made something of them after all."""
+    greeting = yield from talk.greet_for_commands()
+    if greeting.can(Capability.INDICATES):
+        why = "Indicate with a text where the light's number should be"
+    else:
+        why = "Unlock without its boot"
+    yield from talk.refused(_unreadable(greeting, talk.next_id()), Reason.BAD_ARGUMENT, why)
+
+
+def _unreadable(greeting: Greeting, id: int) -> bytes:
+    if greeting.can(Capability.INDICATES):
+        return msgspec.msgpack.encode([INDICATE, id, greeting.boot, "red"])
+    return msgspec.msgpack.encode([UNLOCK, id])
+
+
+@point("command.bad_light", "Messages", "An unknown Light or Sound is a field that cannot be read.")
+def command_bad_light(talk: Talk) -> Steps[None]:
+    """The two lists that cannot grow."""
+    greeting = yield from talk.greet()
+    if not greeting.can(Capability.INDICATES):
+        raise Skipped(NO_INDICATES)
+    talk.indicated = True
+    for light, sound in ((len(Light), Sound.NONE), (-1, Sound.NONE), (Light.YELLOW, len(Sound))):
+        command = msgspec.msgpack.encode([INDICATE, talk.next_id(), greeting.boot, light, "", sound])
+        yield from talk.refused(command, Reason.BAD_ARGUMENT, f"Indicate with light {light} and sound {sound}")
+
+
+@point("command.bad_text", "Messages", "A text that is no UTF-8 or has more characters than allowed cannot be read.")
+def command_bad_text(talk: Talk) -> Steps[None]:
+    """Characters are counted, not bytes."""
+    greeting = yield from talk.greet()
+    if not greeting.can(Capability.INDICATES):
+        raise Skipped(NO_INDICATES)
+    talk.indicated = True
+    yield from talk.done(Indicate(talk.next_id(), greeting.boot, Light.YELLOW, "ä" * TEXT_MAX).encode())
+    longer = msgspec.msgpack.encode([INDICATE, talk.next_id(), greeting.boot, Light.YELLOW, "x" * (TEXT_MAX + 1)])
+    yield from talk.refused(longer, Reason.BAD_ARGUMENT, f"Indicate with {TEXT_MAX + 1} characters")
+    for text in NO_UTF8:
+        head = msgspec.msgpack.encode([INDICATE, talk.next_id(), greeting.boot, Light.YELLOW, ""])[:-1]
+        no_utf8 = head + bytes([0xA0 + len(text)]) + text
+        yield from talk.refused(
+            no_utf8, Reason.BAD_ARGUMENT, f"Indicate with a text that is no UTF-8 ({text.hex(' ')})"
+        )
+
+
+# --- what is remembered of a refusal ----------------------------------------------------------------------------------
+
+
+@point("command.not_remembered", "Commands", "What is refused because it cannot be read is not remembered.")
+def command_not_remembered(talk: Talk) -> Steps[None]:
+    """The same id is taken on with a good command. That a refusal comes at all is the matter of other points."""
+    greeting = yield from talk.greet_for_commands()
+    for name in ("UNKNOWN_COMMAND", "BAD_ARGUMENT"):
+        id = talk.next_id()
+        unknown = msgspec.msgpack.encode([UNKNOWN_COMMAND_NUMBER, id, greeting.boot])
+        talk.say(unknown if name == "UNKNOWN_COMMAND" else _unreadable(greeting, id))
+        yield from talk.message((REFUSED,), id, SOON_S)
+        answer = yield from talk.give(talk.harmless(greeting, id))
+        if isinstance(read(answer), Refused):
+            raise Failed(f"a good command with an id that got {name} before: expected Done, got {in_words(answer)}")
+
+
+@point("command.refusal_remembered", "Commands", "A refusal of a command that could be read is remembered.")
+def command_refusal_remembered(talk: Talk) -> Steps[None]:
+    """The hindrance goes away and the answer stays; the id cannot be used for another command."""
+    greeting = yield from talk.greet()
+    if greeting.can(Capability.LOCKS):
+        as_found = yield from talk.lock_as_found()
+        yield from talk.turn(greeting, Lock, as_found)
+        # Unlocked it is refused as well, because there is no jam: no motor turns in any case.
+        command: Command = ClearJam(talk.next_id(), greeting.boot)
+        first = yield from _refusal(talk, command)
+        yield from talk.turn(greeting, Unlock, as_found)
+        _same(first, (yield from talk.give(command.encode())))
+        yield from talk.turn(greeting, as_found, as_found)
+    else:
+        command = Lock(talk.next_id(), greeting.boot)
+        _same((yield from _refusal(talk, command)), (yield from talk.give(command.encode())))
+    yield from _refusal(talk, Indicate(command.id, greeting.boot, Light.OFF))  # for which reason: command.id_reused
+
+
+def _refusal(talk: Talk, command: Command) -> Steps[bytes]:
+    answer = yield from talk.give(command.encode())
+    if not isinstance(read(answer), Refused):
+        raise Failed(f"{describe_message(command)}: expected Refused, got {in_words(answer)}")
+    return answer
+
+
+@point("command.not_able", "Commands", "What the device cannot do is refused with NOT_ABLE, before all other reasons.")
+def command_not_able(talk: Talk) -> Steps[None]:
+    """Commands of the other kind of device are given only while this one is locked."""
+    greeting = yield from talk.greet()
+    boot = greeting.boot
+    if not greeting.can(Capability.INDICATES):
+        yield from _not_able(talk, Indicate(talk.next_id(), boot, Light.OFF))
+    if not greeting.can(Capability.LOCKS):
+        yield from _not_able(talk, Lock(talk.next_id(), boot))
+        return
+    as_found = yield from talk.lock_as_found()
+    yield from talk.turn(greeting, Lock, as_found)
+    if greeting.role == Role.SHUFFLER:
+        yield from _not_able(talk, Dispense(talk.next_id(), boot, 1))
+    if greeting.role == Role.SHOE:
+        yield from _not_able(talk, Shuffle(talk.next_id(), boot))
+        yield from _not_able(talk, Deliver(talk.next_id(), boot))
+    if not greeting.can(Capability.HOLDS_STACK):
+        yield from _not_able(talk, Release(talk.next_id(), boot))
+    yield from talk.turn(greeting, as_found, as_found)
+
+
+def _not_able(talk: Talk, command: Command) -> Steps[None]:
+    yield from talk.refused(command.encode(), Reason.NOT_ABLE, describe_message(command))

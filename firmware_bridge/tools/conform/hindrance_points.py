@@ -1,0 +1,124 @@
+"""The points of what hinders a cycle. A device that does not see it would turn its motors, or move cards."""
+
+from __future__ import annotations
+
+from firmware_bridge.tools.conform.cards_points import LIMIT_S, ended, greet_idle, start
+from firmware_bridge.tools.conform.link_talk import Steps
+from firmware_bridge.tools.conform.point import point
+from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, read
+from firmware_bridge.tools.conform.talk import FILL_MAX, Talk
+from firmware_bridge.wire.messages import (
+    AskStatus,
+    Capability,
+    ClearJam,
+    Command,
+    Deliver,
+    Dispense,
+    Mode,
+    Reason,
+    Refused,
+    Role,
+    SelfTest,
+    Shuffle,
+    Status,
+    describe_message,
+)
+
+DECK = 53
+
+
+def _greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
+    """Greet a device that nothing but its cards hinders."""
+    greeting = yield from greet_idle(talk)
+    status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+    if status.mode is not Mode.READY or status.locked or status.door_open:
+        raise Skipped(f"the device is not ready for a cycle: {describe_message(status)}")
+    return greeting, status
+
+
+def _hindered(talk: Talk, command: Command, reason: Reason, status: Status) -> Steps[None]:
+    why = f"{describe_message(command)} with {_cards(status)}"
+    yield from talk.refused(command.encode(), reason, why)
+
+
+def _cards(status: Status) -> str:
+    places = ("infeed", "inside", "output", "exit", "held")
+    return ", ".join(f"{place} {getattr(status, place + '_cards')}" for place in places)
+
+
+@point("cards.bad_count", "Commands", "Dispense of fewer than 1 or more than 53 cards gets BAD_ARGUMENT.",
+       limit_s=LIMIT_S, with_cards=True)  # fmt: skip
+def cards_bad_count(talk: Talk) -> Steps[None]:
+    """Before the cards are looked at."""
+    greeting, status = yield from _greet_ready(talk)
+    if greeting.role != Role.SHOE:
+        raise Skipped("only a shoe can dispense")
+    for cards in (0, -1, DECK + 1):
+        yield from _hindered(talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status)
+
+
+@point(
+    "cards.no_cards", "Commands", "What there are too few cards for gets NO_CARDS.", limit_s=LIMIT_S, with_cards=True
+)
+def cards_no_cards(talk: Talk) -> Steps[None]:
+    """One card more than there are, or an empty place."""
+    greeting, status = yield from _greet_ready(talk)
+    id, boot = talk.next_id(), greeting.boot
+    if greeting.role == Role.SHOE and 0 <= status.inside_cards < DECK:
+        command: Command = Dispense(id, boot, status.inside_cards + 1)
+    elif greeting.role == Role.SHUFFLER and status.infeed_cards == 0:
+        command = Shuffle(id, boot)
+    elif greeting.role == Role.SHUFFLER and status.output_cards == 0:
+        command = Deliver(id, boot)
+    else:
+        raise Skipped(f"no place is known to have too few cards: {_cards(status)}")
+    yield from _hindered(talk, command, Reason.NO_CARDS, status)
+
+
+@point("cards.occupied", "Commands", "A cycle whose cards would fall on others is refused.",
+       limit_s=LIMIT_S, with_cards=True)  # fmt: skip
+def cards_occupied(talk: Talk) -> Steps[None]:
+    """EXIT_OCCUPIED, or OUTPUT_OCCUPIED of a shuffler. A shoe presents a stack for it, if none is there."""
+    greeting, status = yield from _greet_ready(talk)
+    boot = greeting.boot
+    if greeting.role == Role.SHOE and status.exit_cards == 0 and status.inside_cards > 1:
+        first = Dispense(talk.next_id(), boot, 1)
+        yield from start(talk, first)
+        yield from ended(talk, first)
+        status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+    command: Command = Dispense(talk.next_id(), boot, 1)
+    reason, occupied = Reason.EXIT_OCCUPIED, status.exit_cards > 0 and status.inside_cards > 0
+    if greeting.role == Role.SHUFFLER:
+        command = Shuffle(command.id, boot)
+        shuffled = max(status.inside_cards, status.output_cards)
+        reason, occupied = Reason.OUTPUT_OCCUPIED, status.infeed_cards > 0 and shuffled > 0
+    if not occupied:
+        raise Skipped(f"no cards lie in the way of a cycle: {_cards(status)}")
+    answer = yield from talk.give(command.encode())
+    if (yield from talk.ask(AskStatus(talk.next_ref()), Status)).exit_cards < status.exit_cards:
+        raise Skipped("the stack at the exit was taken before another could be asked for")
+    told = read(answer)
+    if not isinstance(told, Refused) or told.reason is not reason:
+        why = f"{describe_message(command)} with {_cards(status)}"
+        raise Failed(f"{why}: expected Refused {reason.name}, got {describe_message(told)}")
+
+
+@point("cards.not_jammed", "Commands", "ClearJam without a jam gets NOT_JAMMED.", limit_s=LIMIT_S, with_cards=True)
+def cards_not_jammed(talk: Talk) -> Steps[None]:
+    """The device is ready, so there is nothing to clear."""
+    greeting, status = yield from _greet_ready(talk)
+    yield from _hindered(talk, ClearJam(talk.next_id(), greeting.boot), Reason.NOT_JAMMED, status)
+
+
+@point("cards.events_full", "Commands", "With room for fewer than 8 more events no cycle starts.",
+       limit_s=LIMIT_S, with_cards=True)  # fmt: skip
+def cards_events_full(talk: Talk) -> Steps[None]:
+    """Filled with events of the lock, which are not stored."""
+    greeting, _ = yield from _greet_ready(talk)
+    if not greeting.can(Capability.LOCKS):
+        raise Skipped("the device has no LOCKS: no events can be made without moving cards")
+    if (yield from talk.fill(greeting)) is None:
+        raise Skipped(f"the device keeps more than {FILL_MAX} events")
+    test = SelfTest(talk.next_id(), greeting.boot)
+    yield from talk.refused(test.encode(), Reason.EVENTS_FULL, "a self test without room for its events")
+    yield from talk.make_room()

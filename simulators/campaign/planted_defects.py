@@ -1,0 +1,508 @@
+"""Defects that are planted in the core, the journal and the bridge, by name: a campaign that misses one is no proof.
+
+A defect is put in at run time and taken out again; nothing of it is in what is shipped. Each names the bad luck that
+brings it out, so that it is found soon; people and devices stay as good as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from controller.core import actions, apply, decision, ledger, table
+from controller.core.decision import TAKES, Decision
+from controller.core.machines import DeckState, TableState
+from controller.core.reports import DeviceEvent
+from controller.core.rules import automatic, clock, dealing, devices, gathering, guards, service, shuffling
+from controller.core.state import Event, State, decode, encode
+from controller.daemon import live_table
+from controller.journal import Journal, store
+from firmware_bridge.wire import session
+from firmware_bridge.wire.messages import Outcome
+
+WITHIN: Final = 200  # rounds in which each defect must be found
+RATE: Final = 1.0  # mishaps in a round while a defect is looked for
+STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # how the table is set up; luck.DEFECT_SETUPS
+
+Swap = tuple[Any, str, Any]  # what is changed: an object, its attribute or key, the new value
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One mistake that a programmer could make."""
+
+    name: str
+    text: str
+    plant: Callable[[], list[Swap]]
+    kinds: tuple[str, ...]  # the mishaps that bring it out; none: any day does
+    setup: int = STANDARD
+
+
+DEFECTS: Final[dict[str, Defect]] = {}
+
+
+def _defect(
+    text: str, *kinds: str, setup: int = STANDARD
+) -> Callable[[Callable[[], list[Swap]]], Callable[[], list[Swap]]]:
+    def register(plant: Callable[[], list[Swap]]) -> Callable[[], list[Swap]]:
+        name = plant.__name__.removeprefix("_")
+        DEFECTS[name] = Defect(name, text, plant, kinds, setup)
+        return plant
+
+    return register
+
+
+@contextlib.contextmanager
+def planted(name: str) -> Iterator[None]:
+    """A build with this defect; none where the name is empty."""
+    swaps = DEFECTS[name].plant() if name else []
+    before = []
+    for thing, key, value in swaps:
+        before.append((thing, key, thing[key] if isinstance(thing, dict) else getattr(thing, key)))
+        _set(thing, key, value)
+    apply._EFFECTS.clear()  # what was put together before
+    try:
+        yield
+    finally:
+        for thing, key, value in reversed(before):
+            _set(thing, key, value)
+        apply._EFFECTS.clear()
+
+
+def _set(thing: Any, key: str, value: Any) -> None:
+    if isinstance(thing, dict):
+        thing[key] = value
+    else:
+        setattr(thing, key, value)
+
+
+def _everywhere(function: Any, other: Any) -> list[Swap]:
+    """Another function in its place, wherever the core has it by name, in a table or in a row of rules."""
+    swaps: list[Swap] = []
+    for name, module in list(sys.modules.items()):
+        if name.startswith("controller."):
+            swaps += [(module, key, other) for key, value in vars(module).items() if value is function]
+    tables: tuple[Mapping[Any, Any], ...] = (TAKES, apply._CHANGES, devices._EVENTS, devices._OF_COMMAND)
+    for found in tables:
+        swaps += [(found, key, other) for key, value in found.items() if value is function]
+    for state, rules in automatic.RULES.items():
+        if function in rules:
+            swaps.append((automatic.RULES, state, tuple(other if rule is function else rule for rule in rules)))
+    assert swaps, f"{function} is nowhere"
+    return swaps
+
+
+def _never(*_: Any, **__: Any) -> None:
+    """A guard that has been taken out."""
+
+
+# --- the turn, the count, the shuffle, the age ----------------------------------------------------------------------
+
+
+@_defect("the turn does not pass to the other deck")
+def _turn_not_passed() -> list[Swap]:
+    right = apply._CHANGES["round.started"]
+
+    def change(state: State, data: dict[str, Any]) -> None:
+        right(state, {**data, "next_back": state.decks[data["deck"]].back})
+
+    return [(apply._CHANGES, "round.started", change)]
+
+
+@_defect("a deck is taken whatever the shuffler has counted", "missing_card", "extra_card", "miscount")
+def _count_not_checked() -> list[Swap]:
+    right = shuffling.shuffle_done
+
+    def done(d: Decision, given: Any, cycle: Any) -> None:
+        given.counted, given.fits = d.state.setup.game.deck_size, True
+        right(d, given, cycle)
+
+    return _everywhere(right, done)
+
+
+@_defect("a deck is played past its time", "long_pause", setup=SHORT_LIFE)
+def _age_ignored() -> list[Swap]:
+    return _everywhere(guards.over_age, _never)
+
+
+@_defect("the other deck need not be in the shuffler")
+def _other_deck_not_asked_for() -> list[Swap]:
+    return _everywhere(guards.other_deck_astray, _never)
+
+
+@_defect("a shuffle that left a card behind counts as done", "short_feed", setup=COUNTS_NOT)
+def _broken_shuffle_accepted() -> list[Swap]:
+    right = devices._cycle_done
+
+    def done(d: Decision, name: str, given: Any, cycle: Any) -> None:
+        if given.name == "Shuffle" and cycle.outcome is Outcome.INCOMPLETE:
+            cycle = msgspec.structs.replace(cycle, outcome=Outcome.COMPLETE)
+        right(d, name, given, cycle)
+
+    return _everywhere(right, done)
+
+
+@_defect("the cover card may go in anywhere", "short_cut", setup=BY_HAND)
+def _short_cut_taken() -> list[Swap]:
+    def cut(d: Decision, act: Any) -> None:
+        d.emit("cut.made", "5.F", deck=act.deck, depth=act.depth, who=act.who)
+
+    return _everywhere(TAKES[actions.CutDeck], cut)
+
+
+@_defect("a deck shuffled by hand is dealt without a cut", "short_cut", setup=BY_HAND)
+def _cut_not_required() -> list[Swap]:
+    return _everywhere(guards.uncut, _never)
+
+
+@_defect("the stub is never counted", setup=COUNTS_NOT)
+def _stub_count_skipped() -> list[Swap]:
+    return [*_everywhere(guards.stub_overdue, _never), *_everywhere(guards.stub_count_due, lambda state: False)]
+
+
+@_defect("a deck that is locked out goes on to the next shuffle", "miscount", "missing_card")
+def _locked_out_deck_returns() -> list[Swap]:
+    right = gathering.lock_out
+
+    def lock_out(d: Decision, deck: str, *clause: str, reason: str) -> None:
+        right(d, deck, *clause, reason=reason)
+        d.state.decks[deck].state = DeckState.RECALLED
+
+    return _everywhere(right, lock_out)
+
+
+# --- dealing --------------------------------------------------------------------------------------------------------
+
+
+@_defect("a stack of two or four is taken for three", "double_feed", "short_feed")
+def _wrong_stack_accepted() -> list[Swap]:
+    right = dealing.presented
+
+    def presented(d: Decision, given: Any, number: int, at_held: bool) -> None:
+        right(d, given, int(given.args.get("cards", 3)), at_held)
+
+    def taken(d: Decision, given: Any, number: int, kinds: list[int]) -> None:
+        right_taken(d, given, -1, kinds)
+
+    def done(d: Decision, name: str, given: Any, cycle: Any) -> None:
+        if given.name == "Dispense" and cycle.outcome is Outcome.INCOMPLETE:
+            cycle = msgspec.structs.replace(cycle, outcome=Outcome.COMPLETE)
+        right_done(d, name, given, cycle)
+
+    right_taken, right_done = dealing.taken, devices._cycle_done
+    return [*_everywhere(right, presented), *_everywhere(right_taken, taken), *_everywhere(right_done, done)]
+
+
+@_defect("the deal begins at the dealer's right")
+def _dealt_from_the_right() -> list[Swap]:
+    right = dealing._plan
+    return [(dealing, "_plan", lambda state, seats: right(state, sorted(seats, reverse=True)))]
+
+
+@_defect("a seat without a wager is dealt to")
+def _seat_without_wager_dealt_to() -> list[Swap]:
+    right = dealing._plan
+    return [(dealing, "_plan", lambda state, seats: right(state, sorted({*seats, 1, 2, 3, 4, 5, 6})))]
+
+
+@_defect("the held stack comes out before the players have acted", setup=HOLDS)
+def _held_stack_released_early() -> list[Swap]:
+    return _everywhere(dealing.waits_for_players, lambda round_: False)
+
+
+@_defect("a round is over with the hands still on the table")
+def _round_over_too_early() -> list[Swap]:
+    def completing(d: Decision) -> bool:
+        if not d.round.stub_out:
+            return False
+        d.emit("round.completed", "11.E", round=d.round.number, deck=d.round.deck)
+        return True
+
+    return _everywhere(automatic.completing, completing)
+
+
+# --- voids and warnings ---------------------------------------------------------------------------------------------
+
+
+@_defect("a void does not ask for the hands", "double_feed", "jam")
+def _void_leaves_hands() -> list[Swap]:
+    right = gathering.next_place
+
+    def next_place(state: State, name: str) -> str:
+        place = right(state, name)
+        hands = [p for p in state.decks[name].cards if p.startswith("seat")]
+        if not place.startswith("seat"):
+            return place
+        left = {p: n for p, n in state.decks[name].cards.items() if p not in hands}
+        deck = replace(state.decks[name], cards=left)
+        return right(replace(state, decks={**state.decks, name: deck}), name)
+
+    return _everywhere(right, next_place)
+
+
+@_defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
+def _taken_stack_not_asked_for() -> list[Swap]:
+    return _everywhere(gathering._lands_at, lambda state, name, given: ledger.TABLE)
+
+
+@_defect("a void keeps the wagers", "double_feed", "jam")
+def _void_keeps_wagers() -> list[Swap]:
+    right = apply._CHANGES["round.voided"]
+
+    def change(state: State, data: dict[str, Any]) -> None:
+        right(state, data)
+        assert state.round is not None
+        state.round.wagers_open = False
+
+    return [(apply._CHANGES, "round.voided", change)]
+
+
+@_defect("a warning is gone with its cause", "jam", "unplug")
+def _warning_clears_itself() -> list[Swap]:
+    def change(state: State, data: dict[str, Any]) -> None:
+        del state.warnings[data["warning"]]
+
+    return [(apply._CHANGES, "warning.cause_gone", change)]
+
+
+@_defect("a warning can be cleared while its cause stands", "early_clear", "jam", "power_loss")
+def _warning_cleared_too_early() -> list[Swap]:
+    def clear(d: Decision, act: Any) -> None:
+        if act.warning in d.state.warnings:
+            d.emit("warning.cleared", warning=act.warning, who=act.who, role=str(act.role))
+
+    return _everywhere(service.clear_warning, clear)
+
+
+@_defect("a dealer can clear what needs a floorperson", "stall", "early_clear")
+def _warning_cleared_by_anybody() -> list[Swap]:
+    return [(service, "_RANK", {"dealer": 9, "technician": 9, "floor": 9})]
+
+
+@_defect("a round starts under a warning", "jam", "ignored_warning")
+def _warning_ignored() -> list[Swap]:
+    return [*_everywhere(guards.blocking, lambda state: []), *_everywhere(guards.warned, lambda state, device: False)]
+
+
+@_defect("a device that does not end its cycle is waited for without an end", "stall")
+def _deadline_missed() -> list[Swap]:
+    return [*_everywhere(clock.look_at_clock, _never), (table.Table, "deadline", property(lambda self: math.inf))]
+
+
+# --- the ledger, the clock, refusals, secrets -----------------------------------------------------------------------
+
+
+@_defect("the cards of a loaded deck are not moved in the ledger")
+def _ledger_not_updated() -> list[Swap]:
+    right = shuffling.loaded
+
+    def loaded(d: Decision, name: str, **data: str) -> None:
+        d.emit("deck.loaded", "10.A", deck=name, method=str(d.state.method), **data)
+
+    return _everywhere(right, loaded)
+
+
+@_defect("cards that are missing are made up in the ledger", "missing_card", "dropped_card")
+def _ledger_invents_cards() -> list[Swap]:
+    def move(cards: dict[str, int], moves: Any) -> None:
+        for source, target, number in moves:
+            if source != ledger.MISSING:
+                cards[source] = cards.get(source, 0) - number
+                if not cards[source]:
+                    del cards[source]
+            cards[target] = cards.get(target, 0) + number
+            if not cards[target]:
+                del cards[target]
+
+    return _everywhere(ledger.move, move)
+
+
+@_defect("the table's clock follows a late report", "clock_late")
+def _clock_goes_back() -> list[Swap]:
+    right = decision.Decision.emit
+
+    def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
+        if self.now_ms == self.state.now_ms and self.state.now_ms > 10_000:
+            self.now_ms -= 7
+        return right(self, kind, *clause, **data)
+
+    return [(decision.Decision, "emit", emit)]
+
+
+@_defect("what is refused is not answered", "wrong_button", "pressed_twice")
+def _refusal_swallowed() -> list[Swap]:
+    return [(decision.Decision, "refuse", _never)]
+
+
+@_defect("the kinds that a recognising shuffler has counted are in an event", setup=RECOGNISES)
+def _counted_kinds_leaked() -> list[Swap]:
+    right = decision.Decision.emit
+    seen: dict[str, list[int]] = {}
+
+    def event(d: Decision, name: str, happened: Any) -> None:
+        seen["kinds"] = list(getattr(happened, "kinds", []))
+        right_event(d, name, happened)
+
+    def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
+        if kind == "cards.counted":
+            data["seen"] = seen.get("kinds", [])
+        return right(self, kind, *clause, **data)
+
+    right_event = devices._of_command
+    return [(decision.Decision, "emit", emit), *_everywhere(right_event, event)]
+
+
+@_defect("the next card of a recognising shoe is named in an event", setup=RECOGNISES)
+def _next_card_named() -> list[Swap]:
+    right = decision.Decision.emit
+
+    def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
+        if kind == "stack.dispensed":
+            data["reason"] = "the next is a gold dragon"
+        return right(self, kind, *clause, **data)
+
+    return [(decision.Decision, "emit", emit)]
+
+
+# --- the journal and what goes over the wire ------------------------------------------------------------------------
+
+
+@_defect("commands are sent before they are stored", "host_dies_before_commit")
+def _journal_after_send() -> list[Swap]:
+    right = live_table.LiveTable.take
+
+    def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Event]:
+        sent: list[Event] = []
+        handle = self.table.handle
+
+        def early(report: Any, now: float) -> list[Event]:
+            sent.extend(handle(report, now))
+            for event in sent:
+                if event.kind == "command.given":
+                    self._send(event.data["device"], live_table.command_of(event.seq, event.data))
+            return sent
+
+        real, self._send = self._send, _once(self._send)
+        self.table.handle = early  # type: ignore[method-assign]
+        try:
+            return right(self, report, now, ts)
+        finally:
+            self._send = real
+            del self.table.handle
+
+    return [(live_table.LiveTable, "take", take)]
+
+
+def _once(send: Callable[..., None]) -> Callable[..., None]:
+    """Send each command once."""
+    sent: set[int] = set()
+
+    def first(device: str, command: Any) -> None:
+        if command.id not in sent:
+            sent.add(command.id)
+            send(device, command)
+
+    return first
+
+
+@_defect("an event of a device is dropped now and then")
+def _event_dropped() -> list[Swap]:
+    right = live_table.LiveTable.take
+    number = 0
+
+    def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Event]:
+        nonlocal number
+        if isinstance(report, DeviceEvent):
+            number += 1
+            if number % 50 == 0:
+                return []
+        return right(self, report, now, ts)
+
+    return [(live_table.LiveTable, "take", take)]
+
+
+@_defect("a device may forget an event before it is stored")
+def _acknowledged_early() -> list[Swap]:
+    right = session.HostSession.receive
+
+    def receive(self: session.HostSession, data: bytes, now: float) -> Any:
+        before = self._delivered
+        happenings = right(self, data, now)
+        if self._delivered > before and self.ready:
+            self.stored(session.EventMark(self.boot, self._delivered + 1), now)
+        return happenings
+
+    return [(session.HostSession, "receive", receive)]
+
+
+@_defect("a command gets the number of another event")
+def _command_id_wrong() -> list[Swap]:
+    right = live_table.command_of
+    return _everywhere(right, lambda seq, data: right(seq - 1, data))
+
+
+@_defect("after a restart an open command is given under a new number", "host_dies_after_send", "host_dies")
+def _command_renumbered() -> list[Swap]:
+    right = live_table.LiveTable.unanswered
+
+    def unanswered(self: live_table.LiveTable, device: str) -> list[Any]:
+        return [msgspec.structs.replace(command, id=self.state.seq + 1) for command in right(self, device)]
+
+    return [(live_table.LiveTable, "unanswered", unanswered)]
+
+
+@_defect("the snapshot is that of an earlier event", "host_dies")
+def _snapshot_gone_stale() -> list[Swap]:
+    right = Journal.save_snapshot
+    kept: list[bytes] = []
+
+    def save(self: Journal, seq: int, state: bytes, code_version: str) -> None:
+        kept.append(state)
+        old = decode(kept[max(0, len(kept) - 2)])
+        old.seq = seq
+        right(self, seq, encode(old), code_version)
+
+    return [(Journal, "save_snapshot", save)]
+
+
+@_defect("a commit is put off to the next one", "host_dies", "host_dies_after_send")
+def _commit_put_off() -> list[Swap]:
+    right = Journal._write_events
+    waiting: list[Any] = []
+
+    def write(self: Journal, rows: list[Any]) -> None:
+        waiting.extend(rows)
+        due = [row for row in waiting if row[0] < rows[0][0]]
+        waiting[:] = [row for row in waiting if row[0] >= rows[0][0]]
+        right(self, due)
+
+    return [(Journal, "_write_events", write)]
+
+
+@_defect("the chain has a wrong hash now and then")
+def _chain_broken() -> list[Swap]:
+    right = Journal._write_events
+
+    def write(self: Journal, rows: list[Any]) -> None:
+        right(self, [(*row[:4], bytes(32), *row[5:]) if row[0] % 97 == 0 else row for row in rows])
+
+    return [(store.Journal, "_write_events", write)]
+
+
+@_defect("the state is changed without an event")
+def _state_changed_without_event() -> list[Swap]:
+    right = table.Table.handle
+
+    def handle(self: table.Table, report: Any, now: float) -> list[Event]:
+        events = right(self, report, now)
+        if self.state.table is TableState.CLEARING:
+            self.state.rounds_uncounted += 1
+        return events
+
+    return [(table.Table, "handle", handle)]

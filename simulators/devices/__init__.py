@@ -1,0 +1,1 @@
+"""Simulated devices: cards, mechanics, firmware, faults."""

@@ -1,0 +1,400 @@
+"""The moving parts that a shuffler and a shoe have in common: one cycle at a time, sensors, and faults.
+
+A cycle is a generator: it moves cards between its `yield`s, and yields how long the next step takes. So it can be
+stopped between any two cards, by a jam, a door or a loss of power, and the cards stay where they are.
+
+In virtual time a cycle that nothing can disturb sleeps until its end, and is made in one go then. Whoever looks at its
+cards or touches the device before wakes it: it then goes card by card to where it is by now, and on from there. Events,
+times, cards and random numbers are the same both ways.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+from typing import ClassVar, Final
+
+from firmware_bridge.wire.messages import (
+    AnyCommand,
+    Capability,
+    CardFaceUp,
+    CardsPresent,
+    ClearJam,
+    Command,
+    Cycle,
+    CycleDone,
+    Door,
+    DoorState,
+    Event,
+    Fault,
+    FaultCode,
+    Jam,
+    Mode,
+    Outcome,
+    Place,
+    Reason,
+    SelfTest,
+    StackTaken,
+)
+from simulators.devices.cards import DECK_SIZE, Card, Cards, Spot
+from simulators.devices.cards import Place as Where
+from simulators.devices.faults import FaultName
+
+FLOOR: Final = Spot(Where.FLOOR)
+# Names of their own for what every cycle asks for: to look into an enumeration takes longer than to move a card.
+_READY: Final = Mode.READY
+_WORKING: Final = Mode.WORKING
+_JAMMED: Final = Mode.JAMMED
+COMPLETE: Final = Outcome.COMPLETE
+_FAILED: Final = Outcome.FAILED
+_EXIT: Final = Place.EXIT
+_RECOGNISES: Final = Capability.RECOGNISES
+_MISCOUNT: Final = FaultName.MISCOUNT
+FACE_UP_REPORTS: Final = 3  # in one cycle at most: a cycle must fit into the room kept for its events
+
+FOUND_BY_SELF_TEST: Final = (
+    (FaultName.STALL, FaultCode.MOTOR, "feed motor"),
+    (FaultName.MISCOUNT, FaultCode.SENSOR, "card sensor"),
+)
+
+# What a cycle's generator gives: waiting times, and at its end the outcome and the number of cards moved.
+Steps = Generator[float, None, tuple[Outcome, int]]
+Report = Callable[..., None]
+
+
+def after(now: float, step_s: float, times: int) -> float:
+    """When so many steps of a cycle are done: added up one by one, so that it is the same to the last bit."""
+    for _ in range(times):
+        now += step_s
+    return now
+
+
+def _to_nobody(what: type[Event], **fields: object) -> None:
+    """Where reports go while there is no power."""
+
+
+class Mechanics(ABC):
+    """What is the same for both devices. A subclass has the cycles, and says what hinders a command."""
+
+    cycles: ClassVar[dict[type[Command], Cycle]]
+    exit: ClassVar[Spot]
+    works_at: tuple[Spot, ...]  # where the cycles that can sleep move cards
+    check_s: ClassVar[float] = 2.0  # a self test, or the check after a jam
+
+    def __init__(self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random) -> None:
+        self.cards = cards
+        self.capabilities = capabilities
+        self.rng = rng
+        self.mode = Mode.READY
+        self.doing: AnyCommand | None = None
+        self.last_cycle = 0
+        self.last_outcome = Outcome.COMPLETE
+        self.door_open = False
+        self.locked = False
+        self.way_blocked = False  # a jam that no person has taken away yet
+        self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
+        self.report: Report = _to_nobody  # the firmware's, while there is power
+        self.cycle_started: Callable[[], None] = lambda: None
+        self.clock: Callable[[], float] | None = None  # virtual time: given, cycles can sleep
+        self.woken: Callable[[], None] = lambda: None
+        self._asleep = False
+        self._armed: dict[FaultName, int] = {}  # fault → cards that still move as they should
+        self._steps: Steps | None = None
+        self.deadline = math.inf  # when the next card moves
+        self._started = 0.0
+        self._presented_by = 0  # the command whose cards lie at the exit
+        self._dealt = False  # those cards were dealt, so their kinds may be told once they are taken
+        self._face_up_told = 0
+
+    # --- what the firmware calls ------------------------------------------------------------------------------------
+
+    def hindrance(self, command: AnyCommand) -> Reason | None:
+        """Why this device cannot do this now; None if nothing hinders."""
+        if not self._able(command):
+            return Reason.NOT_ABLE
+        clearing = type(command) is ClearJam
+        if self.mode is not _READY:
+            if self.mode is Mode.FAILED:
+                return Reason.FAILED
+            if self.mode is Mode.JAMMED and not clearing:
+                return Reason.JAMMED
+            if self.mode is Mode.WORKING:
+                return Reason.BUSY
+        if self.locked:
+            return Reason.LOCKED
+        if self.door_open:
+            return Reason.DOOR_OPEN
+        if clearing:
+            return None if self.mode is _JAMMED else Reason.NOT_JAMMED
+        return self._hindrance(command)
+
+    def start(self, command: AnyCommand, now: float) -> None:
+        """Begin the cycle of a command that nothing hinders."""
+        self.mode = _WORKING
+        self.doing = command
+        self._started = now
+        self._face_up_told = 0
+        self.cycle_started()
+        if self.doing is not command:  # a fault planned for this cycle took the power away
+            return
+        if self.clock and not self._armed:
+            end = self._undisturbed_end(command, now)
+            if end is not None:
+                self.deadline = end
+                self._asleep = True
+                self.cards.sleep(self.works_at, self.wake)
+                return
+        self._begin(command, now)
+
+    def _begin(self, command: AnyCommand, now: float) -> None:
+        """The first step of a cycle that is made step by step."""
+        if type(command) is ClearJam:
+            self._steps = self._clear_jam()
+        elif type(command) is SelfTest:
+            self._steps = self._self_test()
+        else:
+            self._steps = self._cycle(command)
+        self._advance(now)
+
+    def tick(self, now: float) -> None:
+        """Move what should have moved by now."""
+        if self._asleep and self.deadline <= now:
+            self._get_up()
+            assert self.doing is not None
+            outcome, cards = self._whole_cycle(self.doing)
+            self._end(outcome, cards, self.deadline)
+            return
+        while self.deadline <= now:
+            self._step(self.deadline)
+
+    def wake(self, *, before: float = math.inf) -> None:
+        """Somebody looks or touches: bring the cards to where they are by now, or were just before a time."""
+        if self._asleep:
+            assert self.clock is not None
+            assert self.doing is not None
+            now = self.clock()
+            self._get_up()
+            self.woken()
+            self._begin(self.doing, self._started)
+            while self.deadline <= now and self.deadline < before:
+                self._step(self.deadline)
+
+    def _get_up(self) -> None:
+        self._asleep = False
+        self.cards.awake(self.works_at)
+
+    def power_lost(self) -> None:
+        """Everything stops where it is. A jam stays a jam: the sensor finds it again."""
+        self.wake()
+        self._stop()
+        self.mode = Mode.JAMMED if self.way_blocked else Mode.READY
+        self.doing = None
+        self.report = _to_nobody
+        self.locked = False
+        self.last_cycle, self.last_outcome = 0, Outcome.COMPLETE
+        self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
+        self._presented_by, self._dealt = 0, False
+
+    def set_locked(self, locked: bool) -> None:
+        """Lock or unlock doors and card ways."""
+        self.locked = locked
+        self.report(Door, state=DoorState.LOCKED if locked else DoorState.UNLOCKED)
+
+    @abstractmethod
+    def sensed(self) -> dict[str, int]:
+        """What the sensors see, by the names of the status message."""
+
+    # --- what people do ---------------------------------------------------------------------------------------------
+
+    def take_exit(self, target: Spot) -> list[Card]:
+        """A person takes all cards from the exit."""
+        taken = self.cards.move_all(self.exit, target)
+        if taken:
+            kinds = [int(card.kind) for card in taken] if self._dealt and self.can(_RECOGNISES) else []
+            self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=len(taken), kinds=kinds)
+        return taken
+
+    def put_in(self, source: Spot, target: Spot, place: Place) -> None:
+        """A person puts all cards of a spot into the device."""
+        was_empty = self.cards.count(target) == 0
+        if self.cards.move_all(source, target) and was_empty:
+            self.report(CardsPresent, place=place, present=True)
+
+    def free_jam(self, target: Spot) -> list[Card]:
+        """A person opens the way and takes out the stuck cards."""
+        if not self.way_blocked:
+            return []
+        self.way_blocked = False
+        stuck = self._stuck()
+        return self.cards.move_top(1, stuck, target) if self.cards.count(stuck) else []
+
+    def set_door(self, is_open: bool) -> bool:
+        """A person opens or closes the door; False if it is locked."""
+        if self.locked and is_open:
+            return False
+        if is_open != self.door_open:
+            self.wake()
+            self.door_open = is_open
+            if is_open and self._steps is not None:
+                self._end(Outcome.STOPPED, -1, self._started)
+            self.report(Door, state=DoorState.OPEN if is_open else DoorState.CLOSED)
+        return True
+
+    def arm(self, fault: FaultName, after_cards: int = 0) -> None:
+        """Let this go wrong when the next card moves, or that many cards later."""
+        self.wake()
+        self._armed[fault] = after_cards
+
+    @property
+    def armed(self) -> list[FaultName]:
+        """The faults that have not come yet."""
+        return list(self._armed)
+
+    def disarm(self, fault: FaultName) -> None:
+        """Take a fault back that has not come yet."""
+        self._armed.pop(fault, None)
+
+    # --- for the subclasses -----------------------------------------------------------------------------------------
+
+    def can(self, capability: Capability) -> bool:
+        """Whether the device was built with this."""
+        return capability in self.capabilities
+
+    def _able(self, command: AnyCommand) -> bool:
+        """Whether this device was built for this command."""
+        return type(command) in self.cycles
+
+    @abstractmethod
+    def _hindrance(self, command: AnyCommand) -> Reason | None:
+        """Why the cards as they lie hinder this command."""
+
+    @abstractmethod
+    def _cycle(self, command: AnyCommand) -> Steps:
+        """The steps of a command's cycle, for the commands that move cards."""
+
+    @abstractmethod
+    def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
+        """When the cycle of a command ends if nobody interferes; None if it must be made step by step."""
+
+    @abstractmethod
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+        """The cycle in one go: what its steps come to where nobody interferes."""
+
+    @abstractmethod
+    def _stuck(self) -> Spot:
+        """Where the cards of a jam are."""
+
+    def _goes_wrong(self, fault: FaultName) -> bool:
+        """Whether this armed fault comes now. It comes once."""
+        if self._armed.get(fault, 0) >= 0:
+            return False
+        del self._armed[fault]
+        return True
+
+    def _taken(self, fault: FaultName) -> bool:
+        """Whether this fault is armed, however many cards it should wait for. It comes once."""
+        return self._armed.pop(fault, None) is not None
+
+    def _spare_gets_in(self, target: Spot) -> None:
+        """A spare card from the floor, if the fault is armed: not one that fell out of a deck."""
+        if self._taken(FaultName.EXTRA_CARD):
+            spares = [card for card in self.cards.pile(FLOOR) if card.index >= DECK_SIZE]
+            for card in spares[:1]:
+                self.cards.move_card(card, FLOOR, target)
+
+    def _counted(self, cards: int) -> int:
+        """What the counting sensor makes of this many cards."""
+        if not self._taken(_MISCOUNT):
+            return cards
+        return cards + self.rng.choice((-1, 1)) if cards else 1
+
+    def _moved(self, moved: list[Card], place: Place) -> None:
+        """Cards went past the sensors."""
+        self.cards_moved += len(moved)
+        self._seen(moved, place)
+
+    def _seen(self, cards: list[Card], place: Place) -> None:
+        """The sensors looked at cards: one that lies face up is told."""
+        for card in cards:
+            if card.face_up and self._face_up_told < FACE_UP_REPORTS and self.doing:
+                self._face_up_told += 1
+                kind = int(card.kind) if self.can(Capability.RECOGNISES) else -1
+                self.report(CardFaceUp, command=self.doing.id, place=place, kind=kind)
+
+    def _present(self, command: AnyCommand, dealt: bool) -> None:
+        self._presented_by = command.id
+        self._dealt = dealt
+        self.stacks += 1
+
+    # --- the engine -------------------------------------------------------------------------------------------------
+
+    def _step(self, now: float) -> None:
+        assert self.doing is not None
+        if self._armed and not isinstance(self.doing, SelfTest | ClearJam) and self._hit(self.doing, now):
+            return
+        self._advance(now)
+
+    def _advance(self, now: float) -> None:
+        assert self._steps is not None
+        try:
+            self.deadline = now + next(self._steps)
+        except StopIteration as end:
+            self._steps = None
+            outcome, cards = end.value
+            self._end(outcome, cards, now)
+
+    def _hit(self, command: AnyCommand, now: float) -> bool:
+        """One more step towards the armed faults; True if one of them has ended or stopped the cycle."""
+        for fault in self._armed:
+            self._armed[fault] -= 1
+        if self._goes_wrong(FaultName.STALL):
+            self.deadline = math.inf
+            return True
+        if self._goes_wrong(FaultName.JAM):
+            self.way_blocked = True
+            self.jams += 1
+            self.report(Jam, command=command.id, place=Place[self._stuck().place.name])
+            self._end(Outcome.JAMMED, -1, now)
+            return True
+        if self._goes_wrong(FaultName.INCOMPLETE_CYCLE):
+            self._end(Outcome.INCOMPLETE, -1, now)
+            return True
+        return False
+
+    def _end(self, outcome: Outcome, cards: int, now: float) -> None:
+        command = self.doing
+        assert command is not None
+        self._stop()
+        self.cycles_done += 1
+        self.doing = None
+        self.last_cycle, self.last_outcome = command.id, outcome
+        self.mode = _JAMMED if self.way_blocked else Mode.FAILED if outcome is _FAILED else _READY
+        self.report(
+            CycleDone,
+            command=command.id,
+            cycle=self.cycles[type(command)],
+            outcome=outcome,
+            cards=cards,
+            duration_ms=max(0, int((now - self._started) * 1000 + 0.5)),
+        )
+
+    def _stop(self) -> None:
+        if self._steps is not None:
+            self._steps.close()
+            self._steps = None
+        self.deadline = math.inf
+
+    def _clear_jam(self) -> Steps:
+        yield self.check_s
+        return (Outcome.JAMMED if self.way_blocked else Outcome.COMPLETE), 0
+
+    def _self_test(self) -> Steps:
+        """Finds the faults of motors and sensors before they do harm."""
+        yield self.check_s
+        broken = [(code, text) for fault, code, text in FOUND_BY_SELF_TEST if fault in self._armed]
+        for code, text in broken:
+            self.faults += 1
+            self.report(Fault, code=code, text=f"{text} failed its test")
+        return (Outcome.FAILED if broken else Outcome.COMPLETE), 0

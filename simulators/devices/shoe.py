@@ -1,0 +1,162 @@
+"""The mechanics of a simulated dealing shoe: it forms stacks, presents them one by one, and can hold one back."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar, Final
+
+from firmware_bridge.wire.messages import (
+    AnyCommand,
+    Capability,
+    CardsPresent,
+    ClearJam,
+    Command,
+    Cycle,
+    Dispense,
+    Eject,
+    Outcome,
+    Place,
+    Reason,
+    Release,
+    SelfTest,
+    StackPresented,
+)
+from simulators.devices.cards import DECK_SIZE, TOP, Cards, Spot
+from simulators.devices.cards import Place as Where
+from simulators.devices.faults import FaultName
+from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
+
+SHOE: Final = Spot(Where.SHOE)
+HELD: Final = Spot(Where.HELD)
+EXIT: Final = Spot(Where.EXIT, 0)
+_TOLD: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
+
+
+class ShoeMechanics(Mechanics):
+    """Feeds cards from the top of the deck in the shoe to the exit, stack by stack."""
+
+    cycles: ClassVar[dict[type[Command], Cycle]] = {
+        Dispense: Cycle.DISPENSE,
+        Release: Cycle.RELEASE,
+        Eject: Cycle.EJECT,
+        ClearJam: Cycle.CLEAR_JAM,
+        SelfTest: Cycle.SELF_TEST,
+    }
+    exit: ClassVar[Spot] = EXIT
+    card_s: ClassVar[float] = 0.15
+    present_s: ClassVar[float] = 0.3
+    eject_s: ClassVar[float] = 2.0
+
+    def __init__(self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random) -> None:
+        super().__init__(cards, capabilities, rng)
+        self.works_at = (SHOE, HELD, self.exit)
+
+    def load(self, source: Spot) -> None:
+        """A person puts a deck into the shoe."""
+        self.put_in(source, SHOE, Place.SHOE)
+
+    def was_fed(self) -> None:
+        """The shuffler has put a deck in."""
+        self.report(CardsPresent, place=Place.SHOE, present=True)
+
+    def sensed(self) -> dict[str, int]:
+        """What the sensors see."""
+        return {
+            "infeed_cards": 0,
+            "inside_cards": self.cards.count(SHOE),
+            "output_cards": 0,
+            "exit_cards": self.cards.count(self.exit),
+            "held_cards": self.cards.count(HELD),
+        }
+
+    def _stuck(self) -> Spot:
+        return SHOE if self.cards.count(SHOE) else HELD
+
+    def _able(self, command: AnyCommand) -> bool:
+        return super()._able(command) and (type(command) is not Release or self.can(Capability.HOLDS_STACK))
+
+    def _hindrance(self, command: AnyCommand) -> Reason | None:
+        exit_occupied = self.cards.count(self.exit) > 0
+        if isinstance(command, Dispense):
+            if not 1 <= command.cards <= DECK_SIZE:
+                return Reason.BAD_ARGUMENT
+            if command.hold and not self.can(Capability.HOLDS_STACK):
+                return Reason.NOT_ABLE
+            if self.cards.count(SHOE) < command.cards:
+                return Reason.NO_CARDS
+            if self.cards.count(HELD) if command.hold else exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        elif isinstance(command, Release):
+            if not self.cards.count(HELD):
+                return Reason.NOTHING_HELD
+            if exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        elif isinstance(command, Eject):
+            if not self.cards.count(SHOE) and not self.cards.count(HELD):
+                return Reason.NO_CARDS
+            if exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        return None
+
+    def _cycle(self, command: AnyCommand) -> Steps:
+        if isinstance(command, Dispense):
+            return self._dispense(command)
+        if isinstance(command, Release):
+            return self._release(command)
+        return self._eject(command)
+
+    def _dispense(self, command: Dispense) -> Steps:
+        cards = self.cards
+        target = HELD if command.hold else self.exit
+        if not command.hold:  # if the cycle does not get to its end, what lies there is its cards, and no stack
+            self._presented_by, self._dealt = command.id, False
+        self._spare_gets_in(SHOE)
+        if self._taken(FaultName.FACE_UP):
+            cards.flip(cards.pile(SHOE)[0])
+        for _ in range(command.cards):
+            yield self.card_s
+            if self._goes_wrong(FaultName.SHORT_FEED):
+                continue
+            feed = min(2 if self._goes_wrong(FaultName.DOUBLE_FEED) else 1, cards.count(SHOE))
+            missing = self._goes_wrong(FaultName.MISSING_CARD)
+            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _TOLD[target])
+        yield self.present_s
+        return self._dispensed(command, target)
+
+    def _dispensed(self, command: Dispense, target: Spot) -> tuple[Outcome, int]:
+        counted = self._counted(self.cards.count(target))
+        self._presented(command, target, counted, dealt=True)
+        return (COMPLETE if counted == command.cards else Outcome.INCOMPLETE), counted
+
+    def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
+        if not isinstance(command, Dispense):
+            return None
+        if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # told as soon as it is seen
+            return None
+        return after(now, self.card_s, command.cards) + self.present_s
+
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+        assert isinstance(command, Dispense)
+        target = HELD if command.hold else self.exit
+        self.cards_moved += len(self.cards.deal(command.cards, SHOE, target))
+        return self._dispensed(command, target)
+
+    def _release(self, command: AnyCommand) -> Steps:
+        yield self.present_s
+        self.cards.move_all(HELD, self.exit)
+        counted = self._counted(self.cards.count(self.exit))
+        self._presented(command, self.exit, counted, dealt=True)
+        return Outcome.COMPLETE, counted
+
+    def _eject(self, command: AnyCommand) -> Steps:
+        yield self.eject_s
+        moved = len(self.cards.move_all(SHOE, self.exit)) + len(self.cards.move_all(HELD, self.exit))
+        self.cards_moved += moved
+        counted = self._counted(moved)
+        self._presented(command, self.exit, counted, dealt=False)
+        return Outcome.COMPLETE, counted
+
+    def _presented(self, command: AnyCommand, target: Spot, counted: int, *, dealt: bool) -> None:
+        if target is not HELD:
+            self._present(command, dealt)
+        self.report(StackPresented, command=command.id, place=_TOLD[target], cards=counted)

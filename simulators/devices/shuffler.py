@@ -1,0 +1,181 @@
+"""The mechanics of a simulated shuffler: infeed, shelves, output, and an exit to the dealer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from firmware_bridge.wire.messages import (
+    AnyCommand,
+    Capability,
+    CardsCounted,
+    ClearJam,
+    Command,
+    Cycle,
+    Deliver,
+    Eject,
+    Outcome,
+    Place,
+    Reason,
+    SelfTest,
+    Shuffle,
+    StackPresented,
+)
+from simulators.devices.cards import BOTTOM, Cards, Spot
+from simulators.devices.cards import Place as Where
+from simulators.devices.faults import FaultName
+from simulators.devices.mechanics import FLOOR, Mechanics, Steps, after
+from simulators.devices.shuffling import Shelf
+from simulators.devices.shuffling import Shuffle as Shuffling
+
+INFEED: Final = Spot(Where.INFEED)
+OUTPUT: Final = Spot(Where.OUTPUT)
+SHOE: Final = Spot(Where.SHOE)
+
+
+class ShufflerMechanics(Mechanics):
+    """Shuffles what lies in the infeed, and delivers it into the shoe or out to the dealer."""
+
+    cycles: ClassVar[dict[type[Command], Cycle]] = {
+        Shuffle: Cycle.SHUFFLE,
+        Deliver: Cycle.DELIVER,
+        Eject: Cycle.EJECT,
+        ClearJam: Cycle.CLEAR_JAM,
+        SelfTest: Cycle.SELF_TEST,
+    }
+    exit: ClassVar[Spot] = Spot(Where.EXIT, 1)
+    card_s: ClassVar[float] = 0.3
+    gather_s: ClassVar[float] = 2.0
+    deliver_s: ClassVar[float] = 3.0
+
+    def __init__(
+        self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random, way: Shuffling | None = None
+    ) -> None:
+        super().__init__(cards, capabilities, rng)
+        self.way: Shuffling = way or Shelf(shelves=10, passes=3)
+        self.works_at = (INFEED, *(Spot(Where.SHELVES, shelf) for shelf in range(self.way.shelves)), OUTPUT)
+        self.fed_shoe: Callable[[], None] = lambda: None  # tells the shoe's sensor, with FEEDS_SHOE
+
+    def load(self, source: Spot) -> None:
+        """A person puts a deck into the infeed."""
+        self.put_in(source, INFEED, Place.INFEED)
+
+    def sensed(self) -> dict[str, int]:
+        """What the sensors see."""
+        return {
+            "infeed_cards": self.cards.count(INFEED),
+            "inside_cards": self._on_shelves(),
+            "output_cards": self.cards.count(OUTPUT),
+            "exit_cards": self.cards.count(self.exit),
+            "held_cards": 0,
+        }
+
+    def _on_shelves(self) -> int:
+        return sum(self.cards.count(spot) for spot in self.cards.spots(Where.SHELVES))
+
+    def _stuck(self) -> Spot:
+        return INFEED if self.cards.count(INFEED) else OUTPUT
+
+    def _hindrance(self, command: AnyCommand) -> Reason | None:
+        exit_occupied = self.cards.count(self.exit) > 0
+        if isinstance(command, Shuffle):
+            if not self.cards.count(INFEED):
+                return Reason.NO_CARDS
+            if self.cards.count(OUTPUT) or self._on_shelves():
+                return Reason.OUTPUT_OCCUPIED
+        elif isinstance(command, Deliver):
+            if not self.cards.count(OUTPUT):
+                return Reason.NO_CARDS
+            if self.can(Capability.FEEDS_SHOE) and self.cards.count(SHOE):
+                return Reason.EXIT_OCCUPIED
+            if not self.can(Capability.FEEDS_SHOE) and exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        elif isinstance(command, Eject):
+            if not (self.cards.count(INFEED) or self.cards.count(OUTPUT) or self._on_shelves()):
+                return Reason.NO_CARDS
+            if exit_occupied:
+                return Reason.EXIT_OCCUPIED
+        return None
+
+    def _cycle(self, command: AnyCommand) -> Steps:
+        if isinstance(command, Shuffle):
+            return self._shuffle(command)
+        if isinstance(command, Deliver):
+            return self._deliver(command)
+        return self._eject(command)
+
+    def _shuffle(self, command: Shuffle) -> Steps:
+        cards = self.cards
+        self._spare_gets_in(INFEED)
+        if self._taken(FaultName.FACE_UP):
+            cards.flip(self.rng.choice(cards.pile(INFEED)))
+        for more in range(self.way.passes - 1, -1, -1):
+            for shelf, at in self.way.plan(cards.count(INFEED), self.rng):
+                yield self.card_s
+                if not cards.count(INFEED):
+                    break
+                if self._goes_wrong(FaultName.SHORT_FEED):
+                    continue
+                if self._goes_wrong(FaultName.MISSING_CARD):
+                    cards.move_bottom(1, INFEED, FLOOR)
+                    continue
+                feed = 2 if self._goes_wrong(FaultName.DOUBLE_FEED) and cards.count(INFEED) > 1 else 1
+                spot = Spot(Where.SHELVES, shelf)
+                self.cards_moved += len(cards.move_bottom(feed, INFEED, spot, min(at, cards.count(spot))))
+            yield self.gather_s
+            for shelf in range(self.way.shelves):
+                cards.move_all(Spot(Where.SHELVES, shelf), INFEED if more else OUTPUT, BOTTOM)
+        return self._shuffled(command)
+
+    def _shuffled(self, command: Shuffle) -> tuple[Outcome, int]:
+        cards = self.cards
+        seen = cards.pile(OUTPUT)
+        if self.can(Capability.RECOGNISES):
+            self._seen(seen, Place.OUTPUT)
+        counted = self._counted(len(seen)) if self.can(Capability.COUNTS) else -1
+        if counted >= 0:
+            kinds = cards.kinds(OUTPUT) if self.can(Capability.RECOGNISES) else []
+            self.report(CardsCounted, command=command.id, place=Place.OUTPUT, cards=counted, kinds=kinds)
+        return (Outcome.INCOMPLETE if cards.count(INFEED) else Outcome.COMPLETE), counted
+
+    def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
+        if not isinstance(command, Shuffle):
+            return None
+        number = self.cards.count(INFEED)
+        for _ in range(self.way.passes):
+            now = after(now, self.card_s, number) + self.gather_s
+        return now
+
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+        assert isinstance(command, Shuffle)
+        cards = self.cards
+        pile = cards.pile(INFEED)
+        cards.reorder(INFEED, self.way(pile, self.rng))
+        cards.move_all(INFEED, OUTPUT)
+        self.cards_moved += len(pile) * self.way.passes
+        return self._shuffled(command)
+
+    def _deliver(self, command: Deliver) -> Steps:
+        yield self.deliver_s
+        into_shoe = self.can(Capability.FEEDS_SHOE)
+        moved = len(self.cards.move_all(OUTPUT, SHOE if into_shoe else self.exit))
+        self.cards_moved += moved
+        counted = self._counted(moved) if self.can(Capability.COUNTS) else -1
+        if into_shoe:
+            self.fed_shoe()
+        else:
+            self._present(command, dealt=False)
+            self.report(StackPresented, command=command.id, place=Place.EXIT, cards=counted)
+        return Outcome.COMPLETE, counted
+
+    def _eject(self, command: AnyCommand) -> Steps:
+        yield self.deliver_s
+        moved = 0
+        for spot in [INFEED, *self.cards.spots(Where.SHELVES), OUTPUT]:
+            moved += len(self.cards.move_all(spot, self.exit))
+        self.cards_moved += moved
+        counted = self._counted(moved) if self.can(Capability.COUNTS) else -1
+        self._present(command, dealt=False)
+        self.report(StackPresented, command=command.id, place=Place.EXIT, cards=counted)
+        return Outcome.COMPLETE, counted

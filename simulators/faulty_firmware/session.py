@@ -1,0 +1,202 @@
+"""Defects of greeting, messages and questions."""
+
+from __future__ import annotations
+
+import msgspec
+
+from firmware_bridge.wire.messages import (
+    MAX_ID,
+    QUESTIONS,
+    AnyQuestion,
+    BadMessage,
+    Counters,
+    Hello,
+    Identity,
+    Message,
+    NoAnswer,
+    Reason,
+    Status,
+    decode_from_host,
+)
+from simulators.devices.firmware import Firmware
+from simulators.faulty_firmware.book import fails
+
+# --- greeting -------------------------------------------------------------------------------------------------------
+
+
+@fails("session.welcome")
+class ChoosesAnotherVersion(Firmware):
+    """Welcomes with a version that was not offered."""
+
+    def _send(self, message: bytes) -> None:
+        fields = msgspec.msgpack.decode(message)
+        if fields[0] == 2:
+            fields[1] += 1
+            message = msgspec.msgpack.encode(fields)
+        super()._send(message)
+
+
+@fails("session.version")
+class WelcomesEveryVersion(Firmware):
+    """Does not look at the versions that the host speaks."""
+
+    def _greet(self, hello: Hello) -> None:
+        hello.version_min, hello.version_max = self.plate.versions
+        super()._greet(hello)
+
+
+@fails("session.future_events")
+class BelievesTheHost(Firmware):
+    """Welcomes a host that knows events which never were."""
+
+    def _greet(self, hello: Hello) -> None:
+        hello.events_stored = min(hello.events_stored, self._next_event - 1)
+        super()._greet(hello)
+
+
+@fails("session.greeting_first")
+class NeedsNoGreeting(Firmware):
+    """Answers before the greeting."""
+
+    def _message(self, data: bytes) -> None:
+        self._greeted = True
+        super()._message(data)
+
+
+@fails("session.unknown_field")
+class WantsExactFields(Firmware):
+    """Drops a message that is longer than it knows it."""
+
+    def _message(self, data: bytes) -> None:
+        try:
+            known = len(decode_from_host(data).__struct_fields__)
+        except BadMessage:
+            super()._message(data)
+            return
+        if len(msgspec.msgpack.decode(data)) <= known + 1:
+            super()._message(data)
+
+
+@fails("session.later_host")
+class WantsExactVersion(Firmware):
+    """Welcomes nobody who speaks another version too."""
+
+    def _greet(self, hello: Hello) -> None:
+        hello.version_min = max(hello.version_min, hello.version_max)
+        super()._greet(hello)
+
+
+@fails("session.other_events")
+class CountsForeignEvents(Firmware):
+    """Takes the events of another boot for its own."""
+
+    def _greet(self, hello: Hello) -> None:
+        if hello.events_stored == MAX_ID:
+            hello.events_boot = self.boot
+        super()._greet(hello)
+
+
+@fails("session.unwelcome")
+class TalksToEverybody(Firmware):
+    """Goes on with a host that it has told it is unwelcome."""
+
+    def _greet(self, hello: Hello) -> None:
+        super()._greet(hello)
+        self._greeted = True
+
+
+# --- messages -------------------------------------------------------------------------------------------------------
+
+
+@fails("session.optional")
+class WantsAllFields(Firmware):
+    """Drops a message that lacks an optional field."""
+
+    def _message(self, data: bytes) -> None:
+        try:
+            wanted = len(decode_from_host(data).__struct_fields__) + 1
+        except BadMessage:
+            wanted = 0
+        if not wanted or len(msgspec.msgpack.decode(data)) >= wanted:
+            super()._message(data)
+
+
+@fails("session.integers")
+class ReadsShortestIntegers(Firmware):
+    """Drops a message whose integers could be shorter."""
+
+    def _message(self, data: bytes) -> None:
+        try:
+            shortest = msgspec.msgpack.encode(msgspec.msgpack.decode(data))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            shortest = data
+        if data == shortest:
+            super()._message(data)
+
+
+@fails("session.malformed")
+class ReadsTheBeginning(Firmware):
+    """Reads a message and does not see that more bytes stand behind it."""
+
+    def _message(self, data: bytes) -> None:
+        try:
+            msgspec.msgpack.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if "trailing" in str(error):
+                data = data[:-1]
+        super()._message(data)
+
+
+@fails("session.no_id")
+class AnswersNobody(Firmware):
+    """Answers with 0 what has no ref."""
+
+    def _unreadable(self, bad: BadMessage) -> None:
+        if not bad.has_id and bad.number in QUESTIONS:
+            self._send(NoAnswer(0, Reason.BAD_ARGUMENT).encode())
+        super()._unreadable(bad)
+
+
+# --- questions ------------------------------------------------------------------------------------------------------
+
+
+@fails("question.identity")
+class OtherSerial(Firmware):
+    """Has one serial number in Welcome and another in Identity."""
+
+    def _answer(self, question: AnyQuestion) -> Message:
+        answer = super()._answer(question)
+        if isinstance(answer, Identity):
+            answer.serial = "0000"
+        return answer
+
+
+@fails("question.status")
+class KnowsNoLastCommand(Firmware):
+    """Does not say in Status which command it saw last."""
+
+    def _answer(self, question: AnyQuestion) -> Message:
+        answer = super()._answer(question)
+        if isinstance(answer, Status):
+            answer.last_command = 0
+        return answer
+
+
+@fails("question.counters")
+class ClearsWhenRead(Firmware):
+    """Has a counter of frames that starts again whenever it was read."""
+
+    def _answer(self, question: AnyQuestion) -> Message:
+        answer = super()._answer(question)
+        if isinstance(answer, Counters):
+            self.link.counters.frames_in = 0
+        return answer
+
+
+@fails("question.unknown")
+class SilentOnUnknownQuestions(Firmware):
+    """Says nothing to a question that it does not know."""
+
+    def _unreadable(self, bad: BadMessage) -> None:
+        if bad.number not in QUESTIONS:
+            super()._unreadable(bad)

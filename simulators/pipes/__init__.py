@@ -1,0 +1,1 @@
+"""What simulated devices are connected through: ptys, TCP, USB, virtual wires."""

@@ -1,0 +1,1 @@
+"""Whole simulated tables: the house, its people, scenarios."""

@@ -1,0 +1,198 @@
+"""Devices before screens and clients: a device is heard before more than a few pieces of the work for a crowd."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from starlette.types import Receive, Scope, Send
+
+from controller.api.event_stream import AT_ONCE, Reader, Stream
+from controller.api.fair_queue import Turns
+from controller.api.server import door, unix_socket
+from tests.api.test_event_stream import QuietDaemon
+from tests.fuzz.asked import Asked
+
+CROWD = 40
+ASK = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LIMIT_S = 20.0  # generous: only a hang runs into it
+
+
+class Device:
+    """A descriptor in the loop, as a port of a device is; `tells` puts a byte there, and `heard` is called with it."""
+
+    def __init__(self, heard: Callable[[], None]) -> None:
+        self._near, self._far = os.pipe()
+        self._heard = heard
+        asyncio.get_running_loop().add_reader(self._near, self._readable)
+
+    def tells(self) -> None:
+        os.write(self._far, b"!")
+
+    def _readable(self) -> None:
+        os.read(self._near, 1)
+        self._heard()
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._near)
+        os.close(self._near)
+        os.close(self._far)
+
+
+@contextlib.contextmanager
+def device(heard: Callable[[], None]) -> Iterator[Device]:
+    made = Device(heard)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
+    """All requests are there before the door looks at the first; with the first, a device has something to tell."""
+    begun = 0
+    begun_before = []
+
+    async def play() -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            nonlocal begun
+            begun += 1
+            if begun == CROWD + 1:
+                shoe.tells()
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        opened = door(app, Turns())
+        path = tmp_path / "control.sock"
+        serving = asyncio.create_task(opened.serve([unix_socket(path)]))
+        await opened.open.wait()
+        clients = [await asyncio.open_unix_connection(path) for _ in range(CROWD)]
+        for reader, writer in clients:  # each is let in once it is answered
+            writer.write(ASK)
+            await reader.readuntil(b"\r\n\r\n")
+        with device(lambda: begun_before.append(begun)) as shoe:
+            for _, writer in clients:
+                writer.write(ASK)
+            for reader, _ in clients:
+                assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
+        for _, writer in clients:
+            writer.close()
+        opened.should_exit = True
+        await serving
+
+    asyncio.run(asyncio.wait_for(play(), LIMIT_S))
+    assert begun == 2 * CROWD
+    assert begun_before[0] <= CROWD + 3
+
+
+def test_requests_in_a_row_on_one_connection_are_all_answered(tmp_path: Path) -> None:
+    """Also when whoever asked says nothing more and closes its side."""
+
+    async def play() -> int:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        opened = door(app, Turns())
+        path = tmp_path / "control.sock"
+        serving = asyncio.create_task(opened.serve([unix_socket(path)]))
+        await opened.open.wait()
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(ASK * 20)
+        for _ in range(20):
+            await reader.readuntil(b"\r\n\r\n")
+        writer.write(ASK)
+        writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+        answered = (await reader.read()).count(b"204")
+        writer.close()
+        opened.should_exit = True
+        await serving
+        return answered
+
+    assert asyncio.run(asyncio.wait_for(play(), LIMIT_S)) == 1
+
+
+def test_a_device_is_heard_among_many_screens() -> None:
+    """With the first screen that is told something, a device has something to tell."""
+    told = 0
+    told_before = []
+
+    async def play() -> None:
+        daemon = QuietDaemon()
+        stream = Stream(daemon, lambda: b"{}", Turns())  # type: ignore[arg-type]
+        everybody = asyncio.Event()
+
+        def say(data: bytes) -> int:
+            nonlocal told
+            told += 1
+            if told == 1:
+                shoe.tells()
+            if told == CROWD:
+                everybody.set()
+            return 0
+
+        async def missed(upto: int) -> list[bytes]:
+            return []
+
+        async def tell(data: bytes) -> None:
+            pass
+
+        screens = [
+            asyncio.create_task(stream.read(Reader("journal", say, lambda: None), missed, tell)) for _ in range(CROWD)
+        ]
+        await asyncio.sleep(0)
+        with device(lambda: told_before.append(told)) as shoe:
+            daemon.happens()
+            await everybody.wait()
+            await asyncio.sleep(0)
+        await stream.close()
+        await asyncio.gather(*screens)
+
+    asyncio.run(asyncio.wait_for(play(), LIMIT_S))
+    assert told_before[0] <= 2 * AT_ONCE
+
+
+def test_an_answer_is_made_in_pieces() -> None:
+    """The loop goes round before the picture is made, and before it is sent."""
+    asked = Asked()
+
+    async def play() -> list[int]:
+        return [await turns_of(asked, path) for path in ("/nothing", "/api/v1/table")]
+
+    try:
+        refused, told = asked._runner.run(play())
+    finally:
+        asked.close()
+    assert told >= refused + 4
+
+
+async def turns_of(asked: Asked, path: str) -> int:
+    """How often the loop goes round for a request."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    assert (await asked._ask("GET", path, [], b""))[0] in (200, 404)
+    counting.cancel()
+    return turns
+
+
+def test_the_loop_goes_round_while_all_actions_are_tried() -> None:
+    """That is the longest answer of all."""
+    asked = Asked()
+    try:
+        turns = asked._runner.run(turns_of(asked, "/api/v1/actions"))
+        told = json.loads(asked.ask("GET", "/api/v1/actions", [], b"")[1])
+    finally:
+        asked.close()
+    assert turns >= len(told["actions"])

@@ -1,0 +1,60 @@
+"""The screen's port: opened by the daemon itself, or by systemd for it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from controller.api import server
+
+FIRST = 500  # far from what the test run has open
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """Where a socket listens that this process was given as systemd gives them, after one of another kind."""
+    with socket.create_server(("127.0.0.1", 0)) as page, socket.socket(socket.AF_UNIX) as other:
+        given = [fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD, FIRST) for sock in (other, page)]
+        assert given == [FIRST, FIRST + 1]
+        monkeypatch.setattr(server, "FIRST_HANDED_OVER", FIRST)
+        monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
+        monkeypatch.setenv("LISTEN_FDS", "2")
+        host, port = page.getsockname()
+        yield host, port
+        for number in given:
+            os.close(number)
+
+
+def test_a_port_that_systemd_has_opened_is_taken(address: tuple[str, int]) -> None:
+    taken = server.tcp_socket(*address)
+    assert (taken.fileno(), taken.getsockname()) == (FIRST + 1, address)
+    assert not taken.get_inheritable()
+    taken.detach()
+
+
+def test_what_was_meant_for_another_process_is_left_alone(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LISTEN_PID", str(os.getpid() + 1))
+    with pytest.raises(OSError, match="Address already in use; is another shoed running"):
+        server.tcp_socket(*address)
+
+
+def test_another_port_is_opened(address: tuple[str, int]) -> None:
+    with server.tcp_socket("127.0.0.1", 0) as own:
+        assert own.getsockname() != address
+        assert own.fileno() not in (FIRST, FIRST + 1)
+
+
+def test_a_sandbox_that_forbids_ports_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(socket, "socket", forbidden)
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:8053: .* name this one in shoed\.socket"):
+        server.tcp_socket("127.0.0.1", 8053)

@@ -1,0 +1,98 @@
+"""A device's side written in C from docs/protocol.md alone: it passes the conformance check, and our host works it."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firmware_bridge.devices import Shoe
+from firmware_bridge.tools.conform import chosen, conform
+from firmware_bridge.wire.messages import CycleDone, Outcome, Place, StackPresented, StackTaken
+
+SOURCE = Path(__file__).parents[1] / "c_device" / "device.c"
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-D_XOPEN_SOURCE=600")
+
+# Points that wait for what must not come, and a few whose ground others go over again. `shoectl conform --with-cards
+# --slow` on the device checks all, in about 40 s.
+LONG = {
+    "frame.crc",
+    "frame.empty",
+    "link.goodbye",
+    "link.heartbeat",
+    "link.death",
+    "link.acknowledge",
+    "link.duplicate",
+    "link.window",
+    "link.resend",
+    "session.greeting_first",
+    "event.stored",
+    "event.order",
+    "event.once",
+    "event.hello_again",
+    "event.room",
+    "cards.replay",
+}
+QUICK = [point.name for point in chosen(with_cards=True) if point.name not in LONG]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The device, compiled without a warning."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler: there is no cc on the path")
+    target = tmp_path_factory.mktemp("c_device") / "device"
+    built = subprocess.run([compiler, *STRICT, "-o", str(target), str(SOURCE)], capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    return target
+
+
+@pytest.fixture
+def port(program: Path) -> Iterator[str]:
+    """The path of a device that has just started. It ends when its standard input is closed."""
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as device:
+        assert device.stdin is not None
+        assert device.stdout is not None
+        try:
+            yield device.stdout.readline().strip()
+            assert device.poll() is None, "the device has ended by itself"
+            device.stdin.close()
+            assert device.wait(timeout=5) == 0
+        finally:
+            device.kill()
+
+
+def test_passes_the_conformance_check(port: str) -> None:
+    async def check() -> None:
+        async with asyncio.timeout(30):
+            results = await conform(port, with_cards=True, only=QUICK)
+        assert [(result.name, result.detail) for result in results if result.verdict != "passed"] == []
+        assert [result.name for result in results] == QUICK
+
+    asyncio.run(check())
+
+
+def test_our_host_deals_from_it(port: str) -> None:
+    async def deal() -> None:
+        shoe = Shoe(port, host_boot=1)
+        async with asyncio.timeout(10), shoe:
+            await shoe.until_ready()
+            await shoe.dispense(1, 3)
+            told: list[StackPresented | CycleDone | StackTaken] = []
+            async for noticed in shoe.events():
+                if isinstance(noticed, StackPresented | CycleDone | StackTaken):
+                    told.append(noticed)
+                if isinstance(noticed, StackTaken):
+                    break
+            presented, done, taken = told
+            assert isinstance(presented, StackPresented)
+            assert (presented.command, presented.place, presented.cards) == (1, Place.EXIT, 3)
+            assert isinstance(done, CycleDone)
+            assert (done.command, done.outcome, done.cards) == (1, Outcome.COMPLETE, 3)
+            assert isinstance(taken, StackTaken)
+            assert (taken.command, taken.place, taken.cards) == (1, Place.EXIT, 3)
+
+    asyncio.run(deal())

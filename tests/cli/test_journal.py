@@ -1,0 +1,351 @@
+"""`shoectl journal` as an auditor uses it: the real command on real journals and on what was exported from them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from click.testing import CliRunner, Result
+
+from controller.cli import progress
+from controller.cli.shoectl import cli
+from controller.journal import Event, Journal, NewEvent
+from tests.journal.test_chain import TS
+from tests.journal.test_store import by_hand, filled, new
+from tests.support import terminal
+
+SHOECTL = [sys.executable, "-c", "from controller.cli.shoectl import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.db"
+
+
+def shoectl(*words: str | Path, **more: Any) -> Result:
+    result = CliRunner().invoke(cli, ["journal", *map(str, words)], **more)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def done(*words: str | Path, **more: Any) -> str:
+    result = shoectl(*words, **more)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def complaint(*words: str | Path, code: int = 1, **more: Any) -> str:
+    """The one line of an error."""
+    result = shoectl(*words, **more)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("shoectl: ")
+    return line
+
+
+def change(path: Path, statement: str) -> None:
+    with by_hand(path) as connection:
+        connection.execute(statement)
+
+
+@pytest.mark.parametrize("verb", ["verify", "tail", "show", "export"])
+def test_help(verb: str) -> None:
+    assert re.search(rf"^  {verb}  ", done("--help"), re.MULTILINE)
+    page = done(verb, "--help")
+    assert f"shoectl journal {verb}" in page.split("Example", 1)[1]
+    assert "--json" in page
+    assert "/var/lib/shoed/journal.db" in page.replace("\n", "")
+
+
+# --- verify -----------------------------------------------------------------------------------------------------------
+
+
+def test_verify(path: Path) -> None:
+    events = filled(path, 5)
+    said = f"5 events, chain whole, head {events[-1].hash}\n"
+    assert done("verify", path) == done("verify", "--journal", path) == said
+    assert json.loads(done("verify", path, "--json")) == {
+        "whole": True,
+        "events": 5,
+        "first": 1,
+        "last": 5,
+        "prev": "0" * 64,
+        "head": events[-1].hash,
+    }
+    with Journal(path) as journal:  # also while it is written
+        (more,) = journal.append([new(6)])
+        assert done("verify", path) == f"6 events, chain whole, head {more.hash}\n"
+
+
+def test_verify_names_the_first_bad_event(path: Path) -> None:
+    filled(path, 5)
+    change(path, "UPDATE events SET kind = 'round.voided' WHERE seq IN (3, 4)")
+    result = shoectl("verify", path)
+    assert result.exit_code == 1
+    assert result.stdout == f"{path}: event 3: its content does not fit its hash\n"
+    result = shoectl("verify", path, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == {"whole": False, "bad": 3, "reason": "its content does not fit its hash"}
+
+
+def test_verify_against_a_head_that_was_written_down(path: Path) -> None:
+    events = filled(path, 5)
+    head = f"5:{events[4].hash}"
+    assert "chain whole" in done("verify", path, "--expect", head)
+    assert "chain whole" in done("verify", path, "--expect", f"2:{events[1].hash.upper()}")
+    other = shoectl("verify", path, "--expect", f"4:{events[4].hash}")
+    assert other.exit_code == 1
+    assert "event 4: its hash is" in other.stdout
+    change(path, "DELETE FROM events WHERE seq > 3")
+    assert "3 events, chain whole" in done("verify", path)  # from inside, nothing is wrong
+    cut = shoectl("verify", path, "--expect", head)
+    assert cut.exit_code == 1
+    assert "event 5: it is expected, but the end is event 3: it was cut off" in cut.stdout
+    assert "64 hexadecimal digits" in complaint("verify", path, "--expect", "5:abc", code=2)
+
+
+def test_what_is_no_journal(tmp_path: Path) -> None:
+    assert "there is no journal here" in complaint("verify", tmp_path / "none.db")
+    text = tmp_path / "diary.txt"
+    text.write_text("dear diary\n" * 100)
+    assert "neither a journal nor an export" in complaint("verify", text)
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    assert "neither a journal nor an export" in complaint("verify", tmp_path / "other.db")
+    for verb in (["tail"], ["show", "1"], ["export", "-"]):
+        assert "there is no journal here" in complaint(*verb, "--journal", tmp_path / "none.db")
+        assert "no journal of Dragonshoe" in complaint(*verb, "--journal", tmp_path / "other.db")
+        assert str(tmp_path) in complaint(*verb, "--journal", tmp_path)
+
+
+def test_progress_goes_to_standard_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path, 2100)
+    monkeypatch.setattr(progress, "AFTER_S", float("inf"))
+    assert shoectl("verify", path).stderr == ""
+    monkeypatch.setattr(progress, "AFTER_S", 0.0)
+    result = shoectl("verify", path, "--json")
+    assert json.loads(result.stdout)["events"] == 2100
+    assert "verified 1000 of 2100 events" in result.stderr
+    assert "verified 2000 of 2100 events" in result.stderr
+    result = shoectl("export", path.with_name("all.jsonl"), "--journal", path)
+    assert result.exit_code == 0
+    assert "wrote 2000 of 2100 events" in result.stderr
+    assert "verified 1000 events" in shoectl("verify", path.with_name("all.jsonl")).stderr
+
+
+def test_progress_is_a_bar_on_a_terminal(path: Path) -> None:
+    filled(path, 2100)
+    program = f"from controller.cli import progress; progress.AFTER_S = 0.0; {terminal.SHOECTL}"
+    with terminal.Terminal("journal", "verify", str(path), program=program) as screen:
+        assert screen.end() == 0
+    assert re.search(r"verified events +\[#+-+\] +(1000|2000)/2100", screen.shown)
+    assert re.search(r"verified events +\[#+\] +2100/2100", screen.shown)
+    assert "2100 events, chain whole" in screen.shown.splitlines()[-1]
+
+
+# --- tail and show ----------------------------------------------------------------------------------------------------
+
+
+def test_tail(path: Path) -> None:
+    events = filled(path, 12)
+    lines = done("tail", "--journal", path).splitlines()
+    assert len(lines) == 10
+    assert lines[-1] == f'    12  {TS}  round.started  13.G  {{"round":11,"text":""}}'
+    assert [json.loads(line)["seq"] for line in done("tail", "-n", "3", "--json", "--journal", path).splitlines()] == [
+        10,
+        11,
+        12,
+    ]
+    last = json.loads(done("tail", "-n", "1", "--json", "--journal", path))
+    assert last == json.loads(json.dumps({name: getattr(events[-1], name) for name in Event.__struct_fields__}))
+    assert done("tail", "-n", "0", "--journal", path) == ""
+    with Journal(path) as journal:
+        journal.append([NewEvent(TS, "round.voided"), new(14, text="\x1b[31m")])
+    assert done("tail", "-n", "5", "--kind", "round.voided", "--journal", path) == f"    13  {TS}  round.voided\n"
+    assert "\x1b" not in done("tail", "--journal", path)
+
+
+def test_tail_tells_damage(path: Path) -> None:
+    filled(path, 3)
+    change(path, "UPDATE events SET data = '{' WHERE seq = 3")
+    assert f"{path}: event 3: it is unreadable" in complaint("tail", "--journal", path)
+
+
+def test_tail_follows(path: Path) -> None:
+    filled(path, 2)
+    words = [*SHOECTL, "journal", "tail", "-n", "1", "--follow", "--json", "--journal", str(path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tail:
+        assert tail.stdout is not None
+        assert tail.stderr is not None
+        assert json.loads(tail.stdout.readline())["seq"] == 2
+        with Journal(path) as journal:  # starts after it
+            for number in (3, 4):
+                journal.append([new(number)])
+                assert json.loads(tail.stdout.readline())["seq"] == number
+            tail.send_signal(signal.SIGINT)
+            assert tail.wait() == 0
+        assert (tail.stdout.read(), tail.stderr.read()) == ("", "")
+
+
+def test_show(path: Path) -> None:
+    events = filled(path, 3)
+    text = done("show", "2", "--journal", path)
+    assert f"hash    {events[1].hash}" in text
+    assert f"prev    {events[0].hash}" in text
+    assert '"round": 1' in text
+    assert json.loads(done("show", "2", "--json", "--journal", path))["hash"] == events[1].hash
+    assert "there is no event 4; the last one is 3" in complaint("show", "4", "--journal", path)
+    assert "0" in complaint("show", "0", "--journal", path, code=2)
+    change(path, "UPDATE events SET kind = 'round.voided' WHERE seq = 2")
+    result = shoectl("show", "2", "--journal", path)
+    assert result.exit_code == 1
+    assert "event 2: its content does not fit its hash" in result.stderr
+
+
+# --- export -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_export_is_checked_elsewhere_without_the_journal(path: Path, tmp_path: Path) -> None:
+    events = filled(path, 9)
+    file = tmp_path / "out.jsonl"
+    assert done("export", "--journal", path, file) == f"9 events from 1 to 9, head {events[8].hash}\n"
+    path.unlink()
+    assert done("verify", file) == f"9 events, chain whole, head {events[8].hash}\n"
+    assert done("verify", "-", input=file.read_bytes()) == done("verify", file)
+    assert "chain whole" in done("verify", file, "--expect", f"9:{events[8].hash}")
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[3:6]))
+    said = f"3 events from 4 to 6, after {events[2].hash}, chain whole, head {events[5].hash}\n"
+    assert done("verify", file) == said
+    assert (
+        "event 2: it is expected, but the first is event 4"
+        in shoectl("verify", file, "--expect", f"2:{'0' * 64}").stdout
+    )
+
+
+def test_a_proof(path: Path, tmp_path: Path) -> None:
+    events = filled(path, 9)
+    file = tmp_path / "out.jsonl"
+    told = json.loads(done("export", "--proof", "--from", "3", "--to", "7", "--json", "--journal", path, file))
+    part = {"first": 3, "last": 7, "prev": events[1].hash, "head": events[6].hash}
+    assert told == {"file": str(file), "events": 5, **part}
+    header, *lines = file.read_bytes().splitlines(keepends=True)
+    assert json.loads(header) == {"format": "dragonshoe-journal", "version": 1, **part}
+    assert len(lines) == 5
+    assert f"5 events from 3 to 7, after {events[1].hash}, chain whole, head {events[6].hash}" in done("verify", file)
+
+    def verdict(*content: bytes) -> str:
+        file.write_bytes(b"".join(content))
+        result = shoectl("verify", file)
+        assert result.exit_code == 1
+        return result.stdout
+
+    assert "event 7: the file ends before it" in verdict(header, *lines[:-1])
+    assert "event 3: the file ends before it" in verdict(header)
+    assert "line 6 is no event" in verdict(header, *lines[:-1], lines[-1][:-20])
+    assert "event 3: it is missing" in verdict(header, *lines[1:])
+    assert "event 8: in its place stands event 7" in verdict(header, *lines, lines[-1])
+    assert "event 5: its content does not fit" in verdict(
+        header, *lines[:2], lines[2].replace(b'd":4', b'd":5'), *lines[3:]
+    )
+    assert "event 3: its prev" in verdict(
+        header.replace(b'"prev":"', b'"prev":"0').replace(b'0","head', b'","head'), *lines
+    )
+    assert "event 7: its hash is not the head" in verdict(header.replace(events[6].hash.encode(), b"0" * 64), *lines)
+    assert "format dragonshoe-journal 2" in verdict(header.replace(b'"version":1', b'"version":2'), *lines)
+    assert "line 1 is no event" in verdict(header[:-2], b"\n", *lines)
+    assert "line 2 is not as the journal writes it" in verdict(header, lines[0].replace(b":", b": ", 1), *lines[1:])
+    assert "no event" in verdict(b'{"seq":' + b"1" * 200_000)
+
+
+def test_a_proof_of_the_start_begins_with_zeros(path: Path, tmp_path: Path) -> None:
+    filled(path, 2)
+    file = tmp_path / "out.jsonl"
+    done("export", "--proof", "--journal", path, file)
+    assert done("verify", file).startswith("2 events, chain whole")
+    file.write_bytes(file.read_bytes().replace(b'"prev":"0', b'"prev":"1', 1))
+    assert "where there is none" in shoectl("verify", file).stdout
+
+
+def test_an_empty_journal(path: Path, tmp_path: Path) -> None:
+    filled(path, 0)
+    assert done("verify", path) == f"0 events, chain whole, head {'0' * 64}\n"
+    assert done("tail", "--journal", path) == ""
+    assert "the last one is 0" in complaint("show", "1", "--journal", path)
+    done("export", "--proof", "--journal", path, tmp_path / "out.jsonl")
+    assert done("verify", tmp_path / "out.jsonl") == f"0 events, chain whole, head {'0' * 64}\n"
+    (tmp_path / "none.jsonl").touch()
+    assert "neither" in complaint("verify", tmp_path / "none.jsonl")
+    assert "the file is empty" in shoectl("verify", "-", input=b"").stdout
+
+
+def test_a_broken_journal_gives_no_proof_but_its_events(path: Path, tmp_path: Path) -> None:
+    filled(path, 5)
+    change(path, "UPDATE events SET kind = 'round.voided' WHERE seq = 3")
+    file = tmp_path / "out.jsonl"
+    before = sorted(tmp_path.iterdir())
+    assert f"{path}: event 3: its content does not fit its hash" in complaint(
+        "export", "--proof", "--journal", path, file
+    )
+    assert sorted(tmp_path.iterdir()) == before
+    done("export", "--journal", path, file)
+    assert len(file.read_text().splitlines()) == 5
+    assert "event 3" in shoectl("verify", file).stdout
+
+
+def test_export_to_standard_output(path: Path) -> None:
+    events = filled(path, 3)
+    result = shoectl("export", "--from", "2", "--journal", path, "-")
+    assert [json.loads(line)["seq"] for line in result.stdout.splitlines()] == [2, 3]
+    assert result.stderr == f"shoectl: 2 events from 2 to 3, head {events[2].hash}\n"
+    assert shoectl("export", "--from", "2", "--json", "--journal", path, "-").stdout == result.stdout
+
+
+def test_export_refuses(path: Path, tmp_path: Path) -> None:
+    filled(path, 3)
+    file = tmp_path / "out.jsonl"
+    file.write_text("mine")
+    assert "--force" in complaint("export", "--journal", path, file)
+    assert file.read_text() == "mine"
+    done("export", "--force", "--journal", path, file)
+    assert "the journal ends at event 3" in complaint("export", "--from", "4", "--journal", path, "-")
+    assert "no events there" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
+    assert "JSON Lines" in complaint("export", "--proof", "--format", "csv", "--journal", path, "-", code=2)
+    assert "no JSON" in complaint("export", "--json", "--format", "csv", "--journal", path, "-", code=2)
+    assert "No such file" in complaint("export", "--journal", path, tmp_path / "none" / "out.jsonl")
+
+
+def test_csv(path: Path, tmp_path: Path) -> None:
+    with Journal(path, create=True) as journal:
+        events = journal.append(
+            [
+                NewEvent(TS, "round.started", ["13.F", "13.G"], {"note": 'a "b", c\nd', "=1": 1}),
+                *(NewEvent(TS, "round.started", [cell]) for cell in ("=1+1", "+1", "-1", "@a", "\t=1", "fine")),
+            ]
+        )
+    done("export", "--format", "csv", "--journal", path, tmp_path / "out.csv")
+    heads, first, *others = list(csv.reader(io.StringIO((tmp_path / "out.csv").read_bytes().decode())))
+    assert heads == ["seq", "ts", "kind", "clause", "data", "prev", "hash"]
+    data = '{"=1":1,"note":"a \\"b\\", c\\nd"}'
+    assert first == ["1", TS, "round.started", "13.F 13.G", data, "0" * 64, events[0].hash]
+    assert [row[3] for row in others] == ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "fine"]

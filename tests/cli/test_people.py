@@ -1,0 +1,95 @@
+"""`shoectl person` and `shoectl config`: who may sign in, and the configuration file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from controller.daemon.config import EXAMPLE
+from controller.daemon.people import check_pin, read_people
+from tests.cli.test_shoectl import complaint, shoectl
+from tests.support.terminal import Terminal
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    return tmp_path / "people.toml"
+
+
+def person(people: Path, *words: str, pin: str = "") -> str:
+    result = shoectl("person", *words, "--people", str(people), input=pin)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(people: Path, *words: str, pin: str = "", code: int = 1) -> str:
+    before = people.read_bytes() if people.exists() else None
+    told = complaint(shoectl("person", *words, "--people", str(people), input=pin), code)
+    assert (people.read_bytes() if people.exists() else None) == before
+    return told
+
+
+def test_a_person_comes_changes_and_goes(people: Path) -> None:
+    person(people, "add", "Flo Adams", "--role", "floor", "--role", "dealer", "--role", "floor", pin="2580\n")
+    person(people, "add", "Dana", "--role", "dealer", pin="1470")
+    assert people.stat().st_mode & 0o007 == 0
+    assert "2580" not in people.read_text()
+    assert check_pin(read_people(people), "Flo Adams", "2580")[1]
+    assert json.loads(person(people, "list", "--json")) == [
+        {"name": "Flo Adams", "roles": ["floor", "dealer"]},
+        {"name": "Dana", "roles": ["dealer"]},
+    ]
+    assert person(people, "list").splitlines()[1] == "Flo Adams  floor, dealer"
+    person(people, "pin", "Dana", pin="8642\n")
+    assert check_pin(read_people(people), "Dana", "8642")[1]
+    assert not check_pin(read_people(people), "Dana", "1470")[1]
+    person(people, "roles", "Dana", "--role", "auditor")
+    assert json.loads(person(people, "remove", "Flo Adams", "--json")) == [{"name": "Dana", "roles": ["auditor"]}]
+    assert check_pin(read_people(people), "Dana", "8642")[1]
+
+
+def test_what_is_refused(people: Path) -> None:
+    assert "4 to 12 digits" in refused(people, "add", "Dana", "--role", "dealer", pin="12\n")
+    assert "4 to 12 digits" in refused(people, "add", "Dana", "--role", "dealer", pin="")
+    assert "too easy" in refused(people, "add", "Dana", "--role", "dealer", pin="1111\n")
+    assert "no name" in refused(people, "add", 'x"\n[[person]]', "--role", "dealer", pin="2580\n", code=2)
+    assert "--role" in refused(people, "add", "Dana", pin="2580\n", code=2)
+    assert "--role" in refused(people, "add", "Dana", "--role", "king", pin="2580\n", code=2)
+    person(people, "add", "Dana", "--role", "dealer", pin="2580\n")
+    assert "there already" in refused(people, "add", "Dana", "--role", "floor", pin="2580\n")
+    for verb in (["pin", "Flo"], ["remove", "Flo"], ["roles", "Flo", "--role", "floor"]):
+        assert "there is no Flo; there is Dana" in refused(people, *verb, pin="2580\n")
+    people.write_text("[[person]]\nname = 1\n")
+    assert "people.toml" in refused(people, "list")
+
+
+def test_the_pin_is_asked_for_and_not_seen(people: Path) -> None:
+    with Terminal("person", "add", "Dana", "--role", "dealer", "--people", str(people)) as screen:
+        screen.until("PIN of Dana: ")
+        screen.press("2580\n")
+        screen.until("Again: ")
+        screen.press("2580\n")
+        assert screen.end() == 0
+    assert "2580" not in screen.shown
+    assert check_pin(read_people(people), "Dana", "2580")[1]
+
+
+def test_config(tmp_path: Path) -> None:
+    file = tmp_path / "table.toml"
+    file.write_text(shoectl("config", "example").stdout)
+    assert file.read_text() == EXAMPLE
+    good = shoectl("config", "check", str(file))
+    assert (good.exit_code, good.stdout) == (0, f"{file}: good: Table 1, automated shoe, backs red, blue\n")
+    assert json.loads(shoectl("config", "check", str(file), "--json").stdout)["good"] is True
+    file.write_text("nmae = 1\n[table]\nseats = 'six'\n")
+    bad = shoectl("config", "check", str(file))
+    assert (bad.exit_code, bad.stdout) == (1, "")
+    first, second = bad.stderr.splitlines()
+    assert first.startswith(f"shoectl: {file}: nmae: ")
+    assert "table.seats" in second
+    told = shoectl("config", "check", str(file), "--json")
+    assert (told.exit_code, told.stderr) == (1, "")
+    assert len(json.loads(told.stdout)["faults"]) == 2
+    assert "No such file" in complaint(shoectl("config", "check", str(tmp_path / "nothing")))

@@ -1,0 +1,305 @@
+"""`shoectl` with a real daemon: a simulated table whose robot is paused, and a daemon as it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.cli import client, journal_proof
+from controller.cli.client import Answered, Client
+from controller.daemon.config import EXAMPLE
+from tests.cli.test_shoectl import complaint, json_lines, shoectl
+from tests.support.other_user import as_nobody
+from tests.support.served import Served, simulated
+from tests.support.terminal import LIMIT_S, SHOECTL, Terminal
+
+COMMAND = [sys.executable, "-c", SHOECTL]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with simulated(tmp_path_factory.mktemp("table"), "--paused", "--speed", "20") as (served, _):
+        served.wait(lambda seen: all(device["state"] == "ready" for device in seen["devices"]))
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def _this_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(journal_proof, "DEFAULT", tmp_path / "nowhere.db")
+    if "table" in request.fixturenames:
+        monkeypatch.setenv(client.VARIABLE, str(request.getfixturevalue("table").socket))
+
+
+def done(*words: str) -> str:
+    result = shoectl(*words)
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"(shoectl: (read|verified) \d+ .*\n)*", result.stderr)  # how far it is, where that takes long
+    return result.stdout
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    end = time.monotonic() + LIMIT_S
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+
+def test_status_and_devices(table: Served) -> None:
+    text = done("status")
+    assert re.match(r"Simulated table: \w+, simulated, event \d+\n  now    ", text)
+    told = json.loads(done("status", "--json"))
+    assert told.keys() == table.table().keys()
+    text = done("devices")
+    for words in ("shuffler: ready, connected", "shoe: ready, connected", "protocol version 1", "frames in, 0 bad"):
+        assert words in text
+    assert [device["name"] for device in json.loads(done("devices", "--json"))["devices"]] == ["shuffler", "shoe"]
+
+
+def test_counters_and_frames(table: Served) -> None:
+    text = done("counters")
+    assert re.search(r"^COUNTED +SHUFFLER +SHOE$", text, re.MULTILINE)
+    assert re.search(r"^sessions +1 +1$", text, re.MULTILINE)
+    assert "round trip, shoe" in text
+    told = json.loads(done("counters", "shoe", "--json"))
+    assert list(told) == ["shoe"]
+    assert told["shoe"]["counters"]["frames_in"] > 0
+    assert "no device toaster" in complaint(shoectl("counters", "toaster"))
+    lines = done("frames", "shoe").splitlines()
+    assert lines
+    shape = r" *[+-][\d.]+s +(out|in) [A-Z]+ +session [0-9a-f]{4} [^\[{\"']*"
+    assert [line for line in lines if not re.fullmatch(shape, line)] == []
+    assert {"lines"} == json.loads(done("frames", "shoe", "--json")).keys()
+    assert "toaster" in complaint(shoectl("frames", "toaster"))
+
+
+# --- doing ------------------------------------------------------------------------------------------------------------
+
+
+def test_doing_and_being_refused(table: Served) -> None:
+    assert "+ open_table\n" in done("do")
+    assert "Opened" in done("do", "open_table").title()
+    assert "next: Bring a new blue deck." in done("do", "receive_deck", "deck=red-90", "back=red")
+    (event,) = json_lines(done("events", "--kind", "deck.received", "-n", "1", "--json"))
+    assert event["data"]["deck"] == "red-90"
+    assert event["data"]["who"]
+    head = table.table()["seq"]
+    for words in (
+        ["open_teble"],
+        ["verify_deck", "dekc=red-90"],
+        ["cut_deck", "deck=red-90", "depth=x"],
+        ["verify_deck"],
+    ):
+        assert "did you mean" in (told := complaint(shoectl("do", *words), 2)) or "depth" in told or "needs" in told
+    assert table.table()["seq"] == head  # not even asked
+    told = complaint(shoectl("do", "verify_deck", "deck=red-90"))
+    assert told == "shoectl: refused: deck red-90 is received (4.A); possible when the deck is inspected"
+    told = complaint(shoectl("do", "verify_deck", "deck=red-90", "--role", "dealer", "--json"))
+    assert "floor" in told
+    refusals = json_lines(done("events", "--kind", "action.refused", "--json"))
+    assert "verify_deck" in json.dumps(refusals[-1]["data"])
+    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--json"))
+    assert answer["done"] is True
+    assert answer["events"][0]["kind"] == "deck.removed"
+
+
+def test_every_action_can_be_written(table: Served) -> None:
+    """What `shoectl do` shows as the fields is what it takes: each action gets an answer that is no wrong usage."""
+    for action in json.loads(done("do", "--json"))["actions"]:
+        if action["allowed"]:
+            continue  # nothing is to happen here
+        values = {"integer": "1", "boolean": "yes", "integers": "1,2", "string": "red-91"}
+        fields = [
+            f"{field['name']}={(field.get('choices') or [values.get(field['type'], 'none')])[0]}"
+            for field in action["fields"]
+        ]
+        if any(field.endswith("=none") for field in fields):
+            continue  # nothing to choose from, so nothing to do it with
+        assert "refused: " in complaint(shoectl("do", action["action"], *fields)), action
+
+
+# --- live -------------------------------------------------------------------------------------------------------------
+
+
+def test_status_watch_on_a_terminal(table: Served) -> None:
+    number = table.table()["seq"]
+    with Terminal("status", "--watch") as screen:
+        screen.until(rf"event {number}\b")
+        assert shoectl("do", "free_jam", "device=shoe").exit_code == 1  # a refusal is an event
+        shown = screen.until(rf"event {number + 1}\b(.|\n)*\x1b\[J")
+        assert re.search(r"\x1b\[\d+F", shown)
+        screen.press("\x03")
+        assert screen.end() == 0
+
+
+def test_following_until_the_daemon_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with simulated(tmp_path, "--paused") as (served, _):
+        monkeypatch.setenv(client.VARIABLE, str(served.socket))
+        words = [*COMMAND, "events", "--follow", "--after", "0", "--kind", "table", "--json"]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(words, **pipes) as following:
+            assert following.stdout is not None
+            assert following.stderr is not None
+            assert json.loads(following.stdout.readline())["kind"] == "table.configured"
+            done("do", "open_table")
+            assert json.loads(following.stdout.readline())["kind"] == "table.opened"
+            assert served.end(signal.SIGKILL) < 0
+            assert following.wait(LIMIT_S) == 1
+            (line,) = following.stderr.read().splitlines()
+            assert line.startswith("shoectl: ")
+            assert "the daemon has ended the connection" in line
+            assert following.stdout.read() == ""
+        assert "nobody listens" in complaint(shoectl("status"))
+
+
+# --- a played round, and what was written of it -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A table at which the robot has played a round."""
+    with simulated(tmp_path_factory.mktemp("played"), "--speed", "50") as (served, _):
+        asked = Client(served.socket)
+        asked.post("simulation", {"do": "speed", "speed": 50})
+        until(lambda: "round.completed" in {event["kind"] for event in asked.get("events", kind="round")["events"]})
+        asked.post("simulation", {"do": "pause"})
+        yield served
+
+
+def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(client.VARIABLE, str(played.socket))
+    first = json.loads(done("rounds", "--json"))["rounds"][-1]
+    assert (first["round"], first["ended"]) == (1, "completed")
+    assert re.search(r"^ +1  .* completed +\d+$", done("rounds"), re.MULTILINE)
+    told = json.loads(done("round", "1", "--json"))  # from the journal, which the daemon names
+    assert told == {name: value for name, value in played.get("/api/v1/rounds/1").items() if name in told}
+    events = json_lines(done("events", "--round", "1", "-n", "500", "--json"))
+    assert {event["data"].get("round") for event in events} == {1}
+    assert "round.completed" in {event["kind"] for event in events}
+    assert "chain whole" in done("journal", "verify")
+    assert f"deck {first['deck']}: " in done("impact", first["deck"])
+
+
+def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_path: Path, mocker: Any) -> None:
+    forbidden = tmp_path / "journal.db"
+    forbidden.touch()
+    mocker.patch.object(journal_proof, "DEFAULT", forbidden)
+    mocker.patch("controller.journal.reader.os.access", return_value=False)
+    mocker.patch.dict(os.environ, {client.VARIABLE: str(played.socket)})
+    result = shoectl("round", "1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("round 1: deck ")
+    assert "the chain was not checked here" in result.stderr
+    assert "there was no round 99" in complaint(shoectl("round", "99"))
+    assert "may not read it" in complaint(shoectl("round", "1", "--journal", str(forbidden)))
+    mocker.patch.dict(os.environ, {client.VARIABLE: str(tmp_path / "nothing")})
+    assert "may not read it" in complaint(shoectl("round", "1"))
+
+
+def test_doctor_and_bundle(played: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(client.VARIABLE, str(played.socket))
+    played.wait(lambda seen: all(device["state"] in ("ready", "working") for device in seen["devices"]))
+    text = done("doctor")
+    assert "nothing is wrong" in text
+    assert "chain whole" in text
+    file = tmp_path / "support.zip"
+    told = json.loads(done("bundle", str(file), "--json"))
+    assert [problem for problem in told["problems"] if not problem.startswith(("log", "kernel"))] == []
+    with zipfile.ZipFile(file) as packed:
+        parts = {name.removeprefix("support/"): packed.read(name) for name in packed.namelist()}
+    assert json.loads(parts["journal/verification.json"])["whole"] is True
+    assert b"shoed_" in parts["daemon/metrics.txt"]
+    assert json.loads(parts["daemon/devices.json"])["devices"][1]["counters"]["frames_in"] > 0
+    assert b"scrypt" not in b"".join(parts.values())
+    assert b"session" in parts["daemon/frames-shoe.txt"]
+
+
+# --- the simulation ---------------------------------------------------------------------------------------------------
+
+
+def test_playing_with_the_simulation(table: Served) -> None:
+    assert done("sim", "status").startswith("robot dealer: paused, ")
+    names = {fault["name"] for fault in json.loads(done("sim", "status", "--json"))["faults"]}
+    assert {"jam", "unplug", "noise"} <= names
+    assert "foo" in complaint(shoectl("sim", "inject", "shoe", "foo"), 2)
+    done("sim", "inject", "shoe", "unplug")
+    until(lambda: re.search(r"^shoe: \w+, not connected.*\n +trouble +", shoectl("devices").stdout, re.MULTILINE))
+    assert shoectl("devices").exit_code == 1
+    found = json.loads(shoectl("doctor", "--json").stdout)
+    assert [one["text"] for one in found if one["verdict"] == "wrong" and one["text"].startswith("shoe: not connected")]
+    assert "shoe: " in done("sim", "status")
+    done("sim", "mend", "shoe", "unplug")
+    until(lambda: shoectl("devices").exit_code == 0)
+    done("sim", "speed", "2")
+    done("sim", "resume", "--json")
+    assert json.loads(done("sim", "status", "--json"))["robot"]["running"] is True
+    done("sim", "pause")
+
+
+# --- as it is installed -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A daemon with its configuration, whose devices are not there."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and folder not in (Path("/"), Path("/tmp")):
+            folder.chmod(0o755)
+    (tmp_path / "run").mkdir()
+    text = EXAMPLE.replace("/run/shoed/", f"{tmp_path}/run/").replace("/var/lib/shoed/", f"{tmp_path}/")
+    text = text.replace("/dev/shoed/", f"{tmp_path}/dev/").split("[screen]")[0]
+    config = tmp_path / "table.toml"
+    config.write_text(text)
+    served = Served(tmp_path, "--config", str(config))
+    try:
+        served.until("ready")
+        monkeypatch.setenv(client.VARIABLE, str(served.socket))
+        yield served
+    finally:
+        served.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_who_one_is_decides(installed: Served) -> None:
+    told = complaint(shoectl("do", "open_table"))
+    assert "root is not" in told
+    assert "dealer" in told
+    told = complaint(shoectl("sim", "pause"))
+    assert "simulat" in told
+
+    def ask() -> tuple[int, str, str]:
+        try:
+            Client(installed.socket).get("table")
+        except Answered as error:
+            return error.status, error.code, str(error)
+        return 200, "", ""
+
+    status, code, text = as_nobody(ask)
+    assert (status, code) == (403, "not_your_part")
+    assert "shoed-technician" in text
+
+
+def test_devices_that_are_not_there(installed: Served) -> None:
+    until(lambda: "trouble" in shoectl("devices").stdout)
+    result = shoectl("devices")
+    assert result.exit_code == 1
+    assert re.search(r"trouble +.*/dev/shoe: not there", result.stdout)
+    found = json.loads(shoectl("doctor", "--config", str(installed.folder / "table.toml"), "--json").stdout)
+    wrong = {one["topic"]: one for one in found if one["verdict"] == "wrong"}
+    assert "not there" in wrong["ports"]["text"]
+    assert "not connected" in wrong["devices"]["text"]
+    assert all(one["mend"] for one in wrong.values())

@@ -1,0 +1,70 @@
+"""The configuration: the example is good, and each mistake is named: where, what was found, what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.core.setup import Setup
+from controller.daemon.config import EXAMPLE, Config, ConfigError, parse_config, read_config
+from controller.games.game import Method
+
+GOOD = '[shuffler]\nport = "/dev/a"\n[shoe]\nport = "/dev/b"\n'
+
+MISTAKES = [
+    ("[shoe\n", ["this is no TOML", "line 1"]),
+    (GOOD + 'colour = "red"', ["shoe.colour: nobody knows this; known are port, baud"]),
+    (GOOD + '[toaster]\nport = "/dev/x"', ["toaster: nobody knows this; known are name, table, shuffler"]),
+    ('[shuffler]\nport = "/dev/a"\n[shoe]\nbaud = 9600', ["shoe.port: this is missing"]),
+    ('[shuffler]\nport = "/dev/a"\n[shoe]\nport = 5', ["shoe.port: found 5; expected str"]),
+    (GOOD + 'baud = "fast"', ["shoe.baud: found 'fast'; expected int"]),
+    (GOOD + "baud = 0", ["shoe.baud: found 0; expected int >= 50"]),
+    (
+        '[shuffler]\nport = "COM1"\n[shoe]\nport = "socket://a..b:1"',
+        ["shuffler.port: 'COM1' is not a port", "shoe.port: "],
+    ),
+    ("", ["shoe: this section is missing; dealing by automated_shoe needs [shoe] with a port"]),
+    (GOOD + "[table]\nseats = 9", ["table: the table has 9 player positions", "(2.A)"]),
+    (
+        GOOD + '[table]\nmethod = "cannon"',
+        ["table.method: found 'cannon'; allowed are 'automated_shoe', 'manual_shoe'"],
+    ),
+    (GOOD + '[table]\ngame = "whist"', ["table.game: found 'whist'; known are dragon_poker"]),
+    (GOOD + '[table]\nbacks = ["red", "red"]', ["(3.B(1))"]),
+    (GOOD + '[table]\nmethod = "manual_shoe"', ["shoe: found a section; dealing by manual_shoe drives no shoe"]),
+    (GOOD + "[table.limits]\ngrace = 5", ["table.limits.grace: nobody knows this; known are shuffle_ms"]),
+    (GOOD + '[screen]\nlisten = "0.0.0.0:80"', ["screen.listen: found '0.0.0.0:80'; allowed is a loopback address"]),
+    (GOOD + '[screen]\nlisten = "127.0.0.1"', ["screen.listen"]),
+    ('name = " "\n' + GOOD, ["name: found ''"]),
+    ("[shoe]\nport = 1\n[journal]\nfile = 2\n", ["shoe.port: found 1", "journal.file: found 2"]),  # all at once
+]
+
+
+@pytest.mark.parametrize(("text", "about"), MISTAKES)
+def test_a_mistake_is_named(text: str, about: list[str]) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        parse_config(text, "table.toml")
+    lines = str(wrong.value).splitlines()
+    assert all(line.startswith("table.toml: ") for line in lines)
+    assert all(part in str(wrong.value) for part in about)
+
+
+def test_the_example_is_good_and_says_the_defaults() -> None:
+    config = parse_config(EXAMPLE, "example")
+    assert config.setup() == Setup()
+    plain = parse_config('[shuffler]\nport = "/dev/shoed/shuffler"\n[shoe]\nport = "/dev/shoed/shoe"\n[screen]\n', "x")
+    assert config == plain
+    assert config == Config(shuffler=config.shuffler, shoe=config.shoe, screen=config.screen)
+
+
+def test_a_table_dealt_by_hand_needs_no_shoe() -> None:
+    text = '[table]\nmethod = "hand"\n[shuffler]\nport = "/dev/a"\nfeeds_shoe = false\n'
+    assert parse_config(text, "x").setup().method is Method.HAND
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"\x00"])
+def test_a_file_that_is_no_text(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "table.toml").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"table\.toml: this is no"):
+        read_config(tmp_path / "table.toml")

@@ -1,0 +1,136 @@
+"""The live table: stored before sent, started again from the journal alone, and silent about undealt cards."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_mock import MockerFixture
+
+from controller.core.actions import CloseBets, Role
+from controller.core.apply import fold
+from controller.core.setup import Setup, ShufflerKind
+from controller.core.state import encode
+from controller.daemon import live_table
+from controller.daemon.live_table import CODE_VERSION, restore
+from controller.journal import JournalFull
+from simulators.devices.cards import Kind
+from simulators.table.house import House
+from simulators.table.people import People
+
+BETS = CloseBets(seats=(1, 3), who="dealer 1", role=Role.DEALER)
+
+
+def opened(folder: Path, setup: Setup | None = None) -> tuple[House, People]:
+    house = House(folder / "journal.db", setup)
+    people = People(house)
+    assert people.open()
+    return house, people
+
+
+def test_what_cannot_be_stored_is_not_sent(tmp_path: Path, mocker: MockerFixture) -> None:
+    house, _ = opened(tmp_path)
+    sent = mocker.spy(house.wired["shoe"].session, "send")
+    mocker.patch.object(house.journal, "record", side_effect=JournalFull("the disk is full"))
+    with pytest.raises(JournalFull):
+        house.report(BETS)
+    assert sent.call_count == 0
+    house.close()
+
+
+def test_a_command_is_in_the_journal_before_it_is_sent(tmp_path: Path, mocker: MockerFixture) -> None:
+    house, _ = opened(tmp_path)
+    stored_when_sent: list[bool] = []
+
+    def send(device: str, command: object) -> None:
+        event = house.journal.event(command.id)  # type: ignore[attr-defined]
+        stored_when_sent.append(event is not None and event.kind == "command.given")
+
+    mocker.patch.object(house.live, "_send", send)
+    house.report(BETS)
+    assert stored_when_sent == [True]
+    house.close()
+
+
+def test_a_start_from_a_snapshot_is_a_start_from_the_beginning(tmp_path: Path, mocker: MockerFixture) -> None:
+    mocker.patch.object(live_table, "SNAPSHOT_EVERY", 40)
+    house, people = opened(tmp_path)
+    for _ in range(3):
+        assert people.play((1, 3))
+    snapshot = house.journal.latest_snapshot(CODE_VERSION)
+    assert snapshot is not None
+    assert 0 < snapshot.seq < house.state.seq
+    assert encode(restore(house.journal)) == encode(house.state)
+    mocker.patch.object(house.journal, "latest_snapshot", return_value=None)
+    assert encode(restore(house.journal)) == encode(house.state)
+    house.close()
+
+
+class FailingDisk:
+    """The journal's connection; a statement of a snapshot fails, before it is carried out or after."""
+
+    def __init__(self, real: sqlite3.Connection, what: str, after: bool) -> None:
+        self._real, self._what, self._after = real, what, after
+        self._of_snapshot = False
+        self.failed = 0
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        self._of_snapshot = "snapshots" in statement or (self._of_snapshot and statement == "COMMIT")
+        fails = self._of_snapshot and statement.startswith(self._what)
+        if not fails or self._after:
+            done = self._real.execute(statement, values)
+        if not fails:
+            return done
+        self.failed += 1
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorname, error.sqlite_errorcode = "SQLITE_IOERR", sqlite3.SQLITE_IOERR
+        raise error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("what", ["INSERT", "DELETE", "COMMIT"])
+def test_a_snapshot_that_cannot_be_written_loses_and_repeats_nothing(
+    what: str, after: bool, tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """What was decided is stored and sent by then; whoever asked for it is told so."""
+    mocker.patch.object(live_table, "SNAPSHOT_EVERY", 1)
+    house, people = opened(tmp_path)
+    disk = FailingDisk(house.journal._connection, what, after)  # type: ignore[union-attr]
+    house.journal._connection = disk  # type: ignore[union-attr]
+    sent = mocker.spy(house.live, "_send")
+    made = house.report(BETS)
+    assert [event.kind for event in made] == ["bets.closed", "round.started", "command.given"]
+    assert disk.failed == 1
+    assert [call.args[1].id for call in sent.call_args_list] == [made[-1].seq]
+    assert people.work()
+    assert disk.failed > 20
+    given = [event.seq for event in house.events if event.kind == "command.given" and event.seq >= made[-1].seq]
+    assert [call.args[1].id for call in sent.call_args_list] == given, "each once, in order"
+    seq, before = house.state.seq, encode(house.state)
+    assert encode(restore(house.journal)) == before
+    house.restart_host()
+    assert encode(fold(house.events[:seq])) == before
+    house.journal.verify()
+    assert people.work()
+    assert people.play((1, 3))
+    house.close()
+
+
+def test_no_undealt_card_is_in_the_journal(tmp_path: Path) -> None:
+    """With devices that recognise every card, only stacks that were taken are told."""
+    house, people = opened(tmp_path, Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
+    for _ in range(3):
+        assert people.play((1, 3))
+    for event in house.journal.events():
+        told = json.dumps(event.data).lower()
+        if event.kind != "table.configured":  # the game's own list of kinds
+            assert not any(kind.name.lower().replace("_", " ") in told for kind in Kind), event
+        assert "kinds" not in event.data or event.kind == "stack.taken", event
+    house.close()

@@ -1,0 +1,278 @@
+"""No undealt card is in anything that the daemon writes or answers, whatever a device that recognises cards tells it.
+
+The devices here tell far more than they should: every event brings the order of all cards inside, there are events of a
+later version made of nothing else, and the kinds that they count are numbers that occur nowhere else. The last test
+plants leaks and sees that the search finds each of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import re
+import resource
+import signal
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from controller.core.machines import TableState
+from controller.core.setup import Setup, ShufflerKind
+from firmware_bridge.wire.messages import Capability, CardFaceUp, CardsCounted, Event
+from simulators.devices.cards import Place
+from simulators.devices.device import SHOE_CAPABILITIES
+from simulators.devices.faults import FaultName
+from simulators.devices.firmware import Firmware
+from simulators.table.house import capabilities, deck_names
+from tests.cli.test_shoectl import shoectl
+from tests.crash.outside import Outside
+from tests.daemon.test_shoed import config_file
+from tests.support.plugged import Plugged
+from tests.support.served import LIMIT_S, Served, UnixConnection
+
+LETTERS = "QXZJKVWY"  # one for each kind of card
+WINDOW = 8  # so many cards in a row are no accident
+KINDS = 79_190_010_300  # what is counted of a kind, where the device tells it in numbers of its own; plus the kind
+LATER_EVENT = 90  # of a protocol that comes after this one
+PATHS = (
+    *(f"/api/v1/{name}" for name in ("table", "events?newest=1&limit=500", "actions", "rounds", "rounds/1", "rules")),
+    *(f"/api/v1/{name}" for name in ("devices", "devices/shuffler/frames", "devices/shoe/frames", "journal")),
+    *(f"/api/v1/{name}" for name in ("session", "people", "simulation", "openapi.json")),
+    "/metrics",
+    "/healthz",
+    "/",
+)
+
+told: set[str] = set()  # every order of cards that a device has told
+
+
+class Talkative(Firmware):
+    """A device that recognises all cards inside and cannot keep it to itself."""
+
+    wrong_kinds = False  # of the next count
+
+    def _inside(self) -> str:
+        cards = self.mechanics.cards
+        places = (Place.INFEED, Place.SHELVES, Place.OUTPUT, Place.SHOE, Place.HELD)
+        order = "".join(
+            LETTERS[card.kind] for place in places for spot in cards.spots(place) for card in cards.pile(spot)
+        )
+        told.add(order)
+        return order[:106]
+
+    def report(self, what: type[Event], **fields: object) -> None:
+        if what is CardFaceUp:
+            fields["kind"] = KINDS + 99
+        if what is CardsCounted and Talkative.wrong_kinds:
+            Talkative.wrong_kinds = False
+            fields["kinds"] = [KINDS + number for number in range(8)]
+        if what is CardsCounted:
+            self._later()
+        super().report(what, **fields)
+
+    def _later(self) -> None:
+        number = self._next_event
+        event = msgspec.msgpack.encode([LATER_EVENT, number, self._uptime_ms(), self._inside()])
+        self._events.append((number, event))
+        self._next_event += 1
+        if self._greeted:
+            self._send_event(number, event)
+
+    def _send_event(self, number: int, event: bytes) -> None:
+        """A field more than the protocol has: it must be passed over."""
+        fields = msgspec.msgpack.decode(event)
+        super()._send_event(
+            number, event if fields[0] == LATER_EVENT else msgspec.msgpack.encode([*fields, self._inside()])
+        )
+
+
+# A run of the letters as they are, in hexadecimal, and as a list of numbers; what is found is looked up among the told.
+AS_LETTERS = re.compile(rb"[QXZJKVWY]{8,}")
+AS_HEX = re.compile(rb"(?:51|58|5[aA]|4[aA]|4[bB]|56|57|59){8,}")
+AS_NUMBERS = re.compile(rb"(?:(?:81|88|90|74|75|86|87|89)[, ]{0,2}){8,}")
+AS_BASE64 = re.compile(rb"[A-Za-z0-9+/]{10,}")
+BASE64_BEGINS = (0, 2, 3)  # the first character that the letters alone decide, by how they are aligned
+
+
+def leaks(outputs: dict[str, bytes]) -> dict[str, str]:
+    """Where something undealt is, and what."""
+    windows = {order[at : at + WINDOW].encode() for order in told for at in range(len(order) - WINDOW + 1)}
+    encoded = {
+        base64.b64encode(bytes(shift) + window)[begin:][:10]
+        for window in windows
+        for shift, begin in enumerate(BASE64_BEGINS)
+    }
+    numbers = [*range(KINDS, KINDS + 8), KINDS + 99]
+    forms = [form for n in numbers for form in (b"%d" % n, b"%x" % n, n.to_bytes(8), n.to_bytes(8, "little"))]
+    found: dict[str, str] = {}
+    for name, data in outputs.items():
+        runs = [
+            *AS_LETTERS.findall(data),
+            *(bytes.fromhex(run.decode()) for run in AS_HEX.findall(data)),
+            *(bytes(int(code) for code in re.findall(rb"\d\d", run)) for run in AS_NUMBERS.findall(data)),
+        ]
+        hits = [run for run in runs if _has(run, WINDOW, windows)]
+        hits += [run for run in AS_BASE64.findall(data) if _has(run, 10, encoded)]
+        hits += [form for form in forms if form in data]
+        if hits:
+            found[name] = repr(hits[0])
+    return found
+
+
+def _has(run: bytes, length: int, wanted: set[bytes]) -> bool:
+    return any(run[at : at + length] in wanted for at in range(len(run) - length + 1))
+
+
+class Session:
+    """A daemon with talkative devices, all that it says, and people who play."""
+
+    def __init__(self, folder: Path, command: tuple[str, ...] | None = None) -> None:
+        setup = Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
+        told.clear()
+        self.folder = folder
+        self.outputs: dict[str, bytes] = {}
+        self.plugged = Plugged(
+            folder,
+            speed=100.0,
+            decks=deck_names(setup, 6),
+            shuffler_capabilities=capabilities(setup, "shuffler"),
+            shoe_capabilities=SHOE_CAPABILITIES | {Capability.RECOGNISES},
+            build=Talkative,
+        )
+        file = folder / config_file(folder, more='[screen]\nlisten = "127.0.0.1:0"\npeople = "people.toml"\n')
+        file.write_text(file.read_text().replace("[shuffler]\n", "[shuffler]\nrecognises = true\n"))
+        self._command = {"command": command} if command else {}
+        self.outside = Outside(folder, self.plugged, setup)
+        self.lives = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the daemon, and listen to its live events."""
+        self.lives += 1
+        env = {"PYTHONFAULTHANDLER": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+        self.served = Served(self.folder, "--config", "table.toml", env=env, **self._command)
+        self.served.until("ready")
+        self._listening = threading.Thread(target=self._listen, args=(f"stream {self.lives}",))
+        self._listening.start()
+
+    def _listen(self, name: str) -> None:
+        connection = UnixConnection(self.served.socket)
+        self.outputs[name] = b""
+        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/api/v1/events/stream?after=0")
+            with connection.getresponse() as response:
+                while part := response.read1():
+                    self.outputs[name] += part
+
+    def end(self, how: signal.Signals) -> None:
+        """Keep what is on the disk and in the log, and end it."""
+        for path in sorted((self.folder / "run").glob("journal.db*")):
+            self.outputs[f"{path.name} {self.lives}"] = path.read_bytes()
+        assert self.served.end(how) == -how
+        self._listening.join(LIMIT_S)
+        self.outputs[f"log {self.lives}"] = self.served.log.encode()
+        self.served.close()
+
+    def play(self, rounds: int, *faults: tuple[str, FaultName], kill: bool = False) -> None:
+        """So many rounds more, with these faults in the first; killed in its midst if so wanted."""
+        wanted = self.outside.state.rounds + rounds
+        limit = time.monotonic() + 2 * LIMIT_S
+        while True:
+            state = self.outside.state
+            idle = state.table is TableState.BETTING and state.round is None
+            if idle and state.rounds >= wanted and not state.warnings:
+                return
+            if kill and state.round is not None:
+                kill = False
+                self.end(signal.SIGKILL)
+                self.begin()
+            if faults and state.round is not None:
+                self._inject(faults)
+                faults = ()
+            self.outside.work()
+            assert time.monotonic() < limit, (state.table, state.warnings, state.devices)
+
+    def _inject(self, faults: tuple[tuple[str, FaultName], ...]) -> None:
+        self.plugged.do(lambda table, now: [getattr(table, name).inject(what, now) for name, what in faults])
+
+    def ask_everything(self) -> None:
+        """Every answer there is, and the archive for support."""
+        for path in PATHS:
+            self.outputs[path] = self.served.ask("GET", path).body
+        for name, answer in (("refused", self.served.do("reveal_dealer")), ("wrong", self.served.do("cut_deck"))):
+            assert answer.status in (400, 409)
+            self.outputs[name] = answer.body
+        file = self.folder / "bundle.tar.gz"
+        shoectl("bundle", str(file), "--socket", str(self.served.socket), "--config", str(self.folder / "table.toml"))
+        with tarfile.open(file) as archive:
+            for part in archive.getmembers():
+                content = archive.extractfile(part)
+                assert content is not None
+                self.outputs[f"bundle {part.name}"] = content.read()
+
+    def close(self) -> None:
+        """In any case."""
+        self.served.close()
+        self._listening.join(LIMIT_S)
+        self.plugged.close()
+
+
+@contextlib.contextmanager
+def session(folder: Path, command: tuple[str, ...] | None = None) -> Iterator[Session]:
+    """One that is closed in any case."""
+    found = Session(folder, command)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.mark.parametrize(
+    "form", [str, lambda s: s.encode().hex(), lambda s: base64.b64encode(b"!" + s.encode()).decode()]
+)
+def test_the_search_finds_an_order_in_every_form(form: Callable[[str], str]) -> None:
+    told.clear()
+    told.add("QXZJKVWYYWVKJ")
+    assert leaks({"page": f"nothing {form('XZJKVWYYW')} here".encode()})
+    assert leaks({"page": str([*b"XZJKVWYYW"]).encode()})
+    assert not leaks({"page": f"nothing {form('XZJKVWYQX')} here".encode()})  # no order that anybody told
+
+
+def test_nothing_undealt_is_written_or_answered(tmp_path: Path) -> None:
+    with session(tmp_path) as table:
+        table.play(1)
+        Talkative.wrong_kinds = True
+        table.play(2, ("shoe", FaultName.JAM), ("shuffler", FaultName.FACE_UP))
+        table.play(1, kill=True)
+        table.play(2, ("shoe", FaultName.REBOOT), ("shuffler", FaultName.JAM))
+        table.ask_everything()
+        process = Path(f"/proc/{table.served.process.pid}")
+        assert resource.prlimit(table.served.process.pid, resource.RLIMIT_CORE) == (0, 0)
+        assert int((process / "coredump_filter").read_text(), 16) == 0  # where something else takes cores, it gets none
+        table.end(signal.SIGABRT)
+    kinds = {event.kind for event in table.outside.events}
+    assert {"count.rejected", "round.voided", "device.jammed", "card.turned", "device.reported"} <= kinds
+    assert "Current thread" in table.outputs[f"log {table.lives}"].decode()  # the dump of a crash is there
+    assert len(told) > 50
+    assert leaks(table.outputs) == {}
+
+
+def test_planted_leaks_are_found(tmp_path: Path) -> None:
+    Talkative.wrong_kinds = True
+    with session(tmp_path, (sys.executable, "-m", "tests.support.leaky")) as table:
+        table.play(1)
+        table.ask_everything()
+        table.end(signal.SIGKILL)
+    found = leaks(table.outputs)
+    journal = [name for name in found if name.startswith("journal.db")]
+    assert journal
+    assert {"log 1", "stream 1", "/api/v1/events?newest=1&limit=500", "/metrics"} <= set(found)
+    assert any(name.startswith("bundle ") for name in found)
+    assert "/healthz" not in found

@@ -1,0 +1,181 @@
+"""`shoed` as a process: it plays a whole table by itself, and is started, stopped, killed and misled."""
+
+from __future__ import annotations
+
+import asyncio
+import grp
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from pytest_mock import MockerFixture
+
+from controller.core.actions import OpenTable, Role
+from controller.core.state import encode
+from controller.daemon.config import parse_config
+from controller.daemon.daemon import Daemon, TableStopped
+from controller.journal import JournalReader
+from tests.support.plugged import Plugged
+from tests.support.served import LIMIT_S, SHOED, Served, simulated
+
+
+def refused(folder: Path, *words: str) -> tuple[int, str]:
+    """Exit code and complaint of a shoed that does not start."""
+    done = subprocess.run([SHOED, *words], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+def config_file(folder: Path, *, shuffler: str = "", shoe: str = "", more: str = "") -> str:
+    """A configuration with everything in one folder."""
+    (folder / "run").mkdir(exist_ok=True)
+    group = grp.getgrgid(os.getgid()).gr_name  # whoever runs the tests plays all parts
+    groups = "".join(f'{role} = ["{group}"]\n' for role in Role)
+    text = f'[journal]\nfile = "{folder}/run/journal.db"\n[control]\nsocket = "{folder}/run/control.sock"\n{groups}'
+    text += f'[shuffler]\nport = "{shuffler or folder / "shuffler"}"\n[shoe]\nport = "{shoe or folder / "shoe"}"\n'
+    (folder / "table.toml").write_text(text + more)
+    return "table.toml"
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
+    with simulated(tmp_path, "--speed", "40") as (served, _):
+        assert served.ask("POST", "/api/v1/simulation", {"do": "speed", "speed": 50}).status == 200
+        seen = served.wait(lambda table: table["rounds"] >= 2)
+        assert seen["simulated"] is True
+        assert served.get("/healthz") == {"status": "ok"}
+        for line in served.lines:
+            assert {"event", "level", "timestamp"} <= line.keys()
+        assert served.end(ending) == 0
+        served.until("stopped")
+    left = {path.name for path in (tmp_path / "run").iterdir()}
+    assert left == {"journal.db", "journal.db.lock"}
+    with JournalReader(tmp_path / "run/journal.db") as reader:
+        assert reader.verify().seq > 100
+        assert not {"round.voided", "device.lost"} & {event.kind for event in reader.events()}
+
+
+def test_a_second_simulation_begins_a_new_journal_and_keeps_the_old(tmp_path: Path) -> None:
+    for _ in range(2):
+        with simulated(tmp_path, "--paused") as (served, _):
+            assert served.table()["seq"] > 0
+            assert served.end() == 0
+    assert (tmp_path / "run/journal-1.db").exists()
+
+
+def test_a_second_daemon_in_the_same_place_is_refused(tmp_path: Path) -> None:
+    with simulated(tmp_path, "--paused") as (served, listen):
+        code, text = refused(tmp_path, "--simulate", "--folder", "run", "--listen", listen)
+        assert code == 1
+        assert "another shoed answers here" in text
+        assert served.get("/healthz") == {"status": "ok"}  # and the first has lost nothing
+
+
+def test_devices_are_picked_up_when_they_come(tmp_path: Path) -> None:
+    served = Served(tmp_path, "--config", config_file(tmp_path))
+    try:
+        served.until("ready")
+        assert "not there" in served.until("device not reached")["reason"]
+        assert {device["state"] for device in served.table()["devices"]} == {"unknown"}
+        plugged = Plugged(tmp_path, speed=20.0)
+        try:
+            served.wait(lambda table: all(device["state"] == "ready" for device in table["devices"]))
+            assert served.end() == 0
+        finally:
+            plugged.close()
+    finally:
+        served.close()
+
+
+def test_a_wrong_device_at_a_port_is_named(tmp_path: Path) -> None:
+    plugged = Plugged(tmp_path, speed=20.0)
+    served = Served(tmp_path, "--config", config_file(tmp_path, shuffler=plugged.shoe, shoe=str(tmp_path / "none")))
+    try:
+        assert "no shuffler, it is a shoe" in served.until("device not reached", device="shuffler")["reason"]
+        told = {device["name"]: device for device in served.get("/api/v1/devices")["devices"]}
+        assert "no shuffler, it is a shoe" in told["shuffler"]["trouble"]
+    finally:
+        served.close()
+        plugged.close()
+
+
+def test_a_journal_that_is_gone_is_not_replaced_in_silence(tmp_path: Path) -> None:
+    file = config_file(tmp_path)
+    served = Served(tmp_path, "--config", file)
+    served.until("ready")
+    assert served.end() == 0
+    served.close()
+    (tmp_path / "run/journal.db").unlink()
+    served = Served(tmp_path, "--config", file)
+    try:
+        assert "there is no journal here" in served.until("table stopped")["reason"]
+        assert served.ask("GET", "/healthz").status == 503
+        assert served.do("open_table").status == 503
+        assert served.table()["step"]["text"] == "The table has stopped."
+        assert served.end() == 0
+    finally:
+        served.close()
+    served = Served(tmp_path, "--config", file, "--new-journal")
+    served.until("ready")
+    served.close()
+
+
+def test_a_table_set_up_anew_only_when_it_is_closed(tmp_path: Path) -> None:
+    for more, seats in (("[table]\nseats = 6\n", 6), ("[table]\nseats = 4\n", 4)):
+        served = Served(tmp_path, "--config", config_file(tmp_path, more=more))
+        served.until("ready")
+        assert served.table()["seats"] == seats
+        served.end()
+        served.close()
+
+
+@pytest.mark.parametrize("words", [["--simulate", "--config", "table.toml"], ["--levitate"]])
+def test_wrong_usage(tmp_path: Path, words: list[str]) -> None:
+    code, told = refused(tmp_path, *words)
+    assert code == 2
+    assert told.splitlines()[-1].startswith("Error: ")
+    assert not (tmp_path / "build").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "about"), [("[shoe\n", "no TOML"), ('[table]\nseats = 9\n[shoe]\nport = "/dev/x"', "2.A")]
+)
+def test_mistakes_in_the_file_end_the_process_without_a_traceback(tmp_path: Path, text: str, about: str) -> None:
+    (tmp_path / "table.toml").write_text(text)
+    code, told = refused(tmp_path, "--config", "table.toml")
+    assert code == 1
+    assert told.startswith("Error: table.toml: ")
+    assert about in told
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    assert refused(tmp_path, "--config", "shoe.toml") == (1, "Error: shoe.toml: No such file or directory\n")
+    assert refused(tmp_path, "--config", ".") == (1, "Error: .: Is a directory\n")
+
+
+def test_an_error_of_ours_stops_the_table_and_it_starts_again_from_the_disk(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """What is in memory may be half done after it; what is on the disk is not."""
+    mocker.patch("controller.daemon.daemon.RETRY_S", 0.01)
+
+    async def run() -> None:
+        daemon = Daemon(parse_config((tmp_path / config_file(tmp_path)).read_text(), "table.toml"))
+        await daemon.start()
+        before = encode(daemon.state)
+        mocker.patch.object(daemon.live.table, "handle", side_effect=ZeroDivisionError)  # type: ignore[union-attr]
+        with pytest.raises(TableStopped, match="an error in the program"):
+            daemon.take(OpenTable(who="dana", role=Role.DEALER))
+        again = asyncio.Event()
+        daemon.listen(lambda ts, events: again.set() if events else None)
+        await again.wait()
+        with JournalReader(tmp_path / "run/journal.db") as reader:
+            assert [event.kind for event in reader.events()].count("host.started") == 2
+        assert daemon.take(OpenTable(who="dana", role=Role.DEALER))[0].kind == "table.opened"
+        assert encode(daemon.state) != before
+        await daemon.close()
+
+    asyncio.run(run())

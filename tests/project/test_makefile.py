@@ -1,0 +1,32 @@
+"""Every door of the Makefile can be opened: what it stands on has a rule. Nothing is run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOORS = [
+    door
+    for line in re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for door in line.split()
+]
+
+if shutil.which("make") is None:
+    pytest.skip("no make here", allow_module_level=True)
+
+
+def test_the_doors_that_the_readme_names_are_there() -> None:
+    """The list is read from the file: an empty one would test nothing."""
+    assert {"run", "test", "campaign", "bench"} <= set(DOORS)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_has_all_that_it_stands_on(door: str) -> None:
+    """`make -n` says what would be done, or that there is no rule for something."""
+    said = subprocess.run(["make", "-n", door], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert said.returncode == 0, said.stderr

@@ -1,0 +1,135 @@
+"""The units and their drop-in files, judged by systemd's own tools; no systemd has to run."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SYSTEMD = Path(__file__).parents[2] / "systemd"
+UNITS = ("shoed.service", "shoed.socket")
+EXPOSURE_TENTHS = 10  # the most that `systemd-analyze security` may find, of 100
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run one of systemd's tools, or skip where it is not installed."""
+    tool = shutil.which(command[0])
+    if tool is None:
+        pytest.skip(f"{command[0]} is not on this machine; `apt install systemd` brings it")
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", **environment}
+    return subprocess.run(
+        [tool, *command[1:]], capture_output=True, text=True, timeout=60, env=environment, check=False
+    )
+
+
+def verify(folder: Path) -> str:
+    """What systemd has to say about the units in a folder; its exit code is 0 even for unknown keys."""
+    done = run(
+        "systemd-analyze", "verify", "--man=no", *(str(folder / name) for name in UNITS), SYSTEMD_UNIT_PATH=f"{folder}:"
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """The units as they are shipped, but for the program, which is not installed here."""
+    for name in UNITS:
+        (tmp_path / name).write_text((SYSTEMD / name).read_text().replace("=/usr/bin/shoed ", "=/bin/true "))
+    return tmp_path
+
+
+def test_systemd_has_nothing_to_say_about_the_units(units: Path) -> None:
+    assert verify(units) == ""
+
+
+@pytest.mark.parametrize("wrong", ["Nonsense=yes", "WatchdogSec=soon", "SystemCallFilter=@nonsense"])
+def test_the_check_of_the_units_can_fail(units: Path, wrong: str) -> None:
+    lines = (units / "shoed.service").read_text().splitlines()
+    place = lines.index("[Service]") + 1
+    (units / "shoed.service").write_text("\n".join([*lines[:place], wrong, *lines[place:]]))
+    assert f"shoed.service:{place + 1}: " in verify(units)
+
+
+def test_the_sandbox_is_tight() -> None:
+    service = str(SYSTEMD / "shoed.service")
+    done = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE_TENTHS}", service)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def settings(unit: str) -> configparser.RawConfigParser:
+    """A unit as keys and values; of a key that is written twice, the last."""
+    parser = configparser.RawConfigParser(strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep capitals
+    parser.read(SYSTEMD / unit)
+    return parser
+
+
+def test_what_would_blind_the_daemon_stays_off() -> None:
+    service = settings("shoed.service")["Service"]
+    assert "PrivateDevices" not in service  # hides the shuffler and the shoe
+    assert "PrivateUsers" not in service  # makes `nobody` of everyone on the control socket
+    assert "ProcSubset" not in service  # hides the boot id from the table's clock
+    assert "PrivateNetwork" not in service  # udev's news of a device plugged in would not arrive
+
+
+def test_the_table_always_comes_back() -> None:
+    unit = settings("shoed.service")
+    assert unit["Service"]["Restart"] == "always"
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
+    assert int(unit["Service"]["TimeoutStartSec"]) > 10 * int(unit["Service"]["WatchdogSec"])
+
+
+def test_the_page_is_for_this_machine_alone() -> None:
+    socket = settings("shoed.socket")["Socket"]
+    assert socket["ListenStream"].startswith("127.0.0.1:")
+    assert socket["FileDescriptorName"] == "http"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """The root of a bare machine with the users and groups of the package."""
+    root = tmp_path / "root"
+    (root / "etc").mkdir(parents=True)
+    done = run("systemd-sysusers", f"--root={root}", str(SYSTEMD / "shoed.sysusers"))
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+def test_the_users_and_groups(machine: Path) -> None:
+    users = [line.split(":") for line in (machine / "etc/passwd").read_text().splitlines()]
+    groups = {line.split(":")[0]: line.split(":")[2] for line in (machine / "etc/group").read_text().splitlines()}
+    (user,) = users
+    assert (user[0], user[3], user[5]) == ("shoed", groups["shoed"], "/var/lib/shoed")
+    assert user[6].endswith("nologin")
+    assert set(groups) == {"shoed", "shoed-dealer", "shoed-floor", "shoed-technician", "shoed-auditor"}
+
+
+def test_the_configuration_is_closed_to_others(machine: Path) -> None:
+    folder = machine / "etc/shoed"
+    folder.mkdir()
+    for name in ("table.toml", "people.toml"):
+        (folder / name).touch(0o644)
+    done = run("systemd-tmpfiles", "--create", f"--root={machine}", str(SYSTEMD / "shoed.tmpfiles"))
+    if "Operation not permitted" in done.stderr:
+        pytest.skip("only root can give files away")
+    assert (done.returncode, done.stderr) == (0, "")
+    group = next(
+        line.split(":")[2] for line in (machine / "etc/group").read_text().splitlines() if line[:6] == "shoed:"
+    )
+    for path, mode in ((folder, 0o750), (folder / "table.toml", 0o640), (folder / "people.toml", 0o640)):
+        status = path.stat()
+        assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (mode, 0, int(group)), path
+
+
+def test_every_kind_of_device_that_is_allowed_has_its_driver_loaded_before() -> None:
+    service = (SYSTEMD / "shoed.service").read_text()
+    allowed = set(re.findall(r"^DeviceAllow=char-(\S+) rw$", service, re.M))
+    lines = (SYSTEMD / "shoed.modules-load").read_text().splitlines()
+    drivers = {line for line in lines if line and not line.startswith("#")}
+    brings = {"ttyUSB": {"ftdi_sio", "cp210x", "pl2303", "ch341"}, "ttyACM": {"cdc_acm"}, "usb_device": set()}
+    assert allowed == set(brings)
+    assert drivers == set().union(*brings.values())

@@ -1,0 +1,119 @@
+"""The campaign: it repeats exactly, does not depend on its processes, finds what is planted, and shrinks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simulators.campaign.checks import CHECKS
+from simulators.campaign.luck import KINDS, draw
+from simulators.campaign.planted_defects import DEFECTS, WITHIN, planted
+from simulators.campaign.report import Report, as_html
+from simulators.campaign.run import Result, Violation, campaign, hunt, play_shift
+from simulators.campaign.shrink import repeat, shrink
+from simulators.devices.faults import FaultName
+from simulators.shoesim import cli
+
+SEED = 5
+
+
+def test_one_seed_decides_everything() -> None:
+    assert draw(SEED, 3) == draw(SEED, 3)
+    assert draw(SEED, 3).mishaps != draw(SEED, 4).mishaps
+    assert draw(SEED, 3, rounds=5).mishaps == draw(SEED, 3).mishaps
+    first, again = (play_shift(draw(SEED, 1, rounds=6)) for _ in range(2))
+    assert first == again
+    assert first.rounds >= 6
+
+
+def test_every_fault_has_a_shift_for_itself() -> None:
+    assert {str(fault) for fault in FaultName} <= set(KINDS)
+    alone = {frozenset(m.kind for m in draw(SEED, number).mishaps) for number in range(0, 3 * len(KINDS), 3)}
+    assert {frozenset({kind}) for kind in KINDS} <= alone
+
+
+def test_the_result_does_not_depend_on_the_processes() -> None:
+    one, _ = campaign(SEED, 60, 0.5)
+    two, _ = campaign(SEED, 60, 0.5, processes=2)
+    assert one == two
+    assert one.violations == []
+    assert sum(one.faults.values()) > 10
+    assert one.rounds >= 60
+    often = {name for name, times in one.checks.items() if times}
+    rare = {"void complete", "held stack", "stub counted", "warning cleared rightly"}
+    assert set(CHECKS) - often <= rare
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_planted_defect_is_caught(name: str) -> None:
+    found = hunt(name, 1)
+    assert found.caught_by in CHECKS
+    assert found.rounds <= WITHIN
+
+
+def test_there_are_enough_defects_and_none_stays_behind() -> None:
+    assert len(DEFECTS) >= 25
+    shift = draw(SEED, 2, 0.0, rounds=2)
+    before = play_shift(shift)
+    for name in DEFECTS:
+        with planted(name):
+            pass
+    assert play_shift(shift) == before
+
+
+def test_the_page_names_every_check_and_every_defect() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
+    assert [name for name in DEFECTS if f"`{name}`" not in page] == []
+    assert [name for name in CHECKS if name not in page] == []
+
+
+def test_a_failing_shift_is_shrunk_to_the_mishaps_that_matter() -> None:
+    broken = Result(violations=[Violation("due deck", "", 7, 1, 0.0)])
+    other = Result(violations=[Violation("no crash", "", 7, 1, 0.0)])
+    tried = []
+
+    def play(some: Collection[int]) -> Result:
+        tried.append(tuple(some))
+        return broken if {4, 9} <= set(some) else other if 2 in some else Result()
+
+    assert shrink(range(1, 13), "due deck", play) == [4, 9]
+    assert len(tried) < 60
+    assert shrink([1], "due deck", lambda some: broken) == [], "it needs no mishap at all"
+    luck = draw(SEED, 7, 0.25)
+    assert repeat(luck, [4, 9]) == f"shoesim campaign --seed {SEED} --shift 7 --faults 0.25 --only 4,9"
+
+
+def test_the_command_tells_repeats_and_fails(tmp_path: Path) -> None:
+    page = tmp_path / "report" / "campaign.html"
+    run = CliRunner().invoke(cli, ["campaign", "--seed", "3", "--rounds", "20", "--json", "--html", str(page)])
+    assert run.exit_code == 0, run.output
+    told = json.loads(run.stdout)
+    assert told["violations"] == 0
+    assert told["rounds"] >= 20
+    assert told["faults"] == sum(told["faults_by_kind"].values())
+    assert set(told["checks"]) == set(CHECKS)
+    text = page.read_text()
+    assert "<svg" in text
+    assert "http" not in text, "nothing is fetched from elsewhere"
+
+    run = CliRunner().invoke(cli, ["campaign", "--defect", "turn_not_passed", "--seed", "3"])
+    assert run.exit_code == 0, "a defect that is caught is what was wanted"
+    command = run.output.split("repeat: shoesim ")[1].split("\n")[0]
+    run = CliRunner().invoke(cli, command.split())
+    assert run.exit_code == 1
+    assert "due deck" in run.output
+    assert CliRunner().invoke(cli, ["campaign", "--defect", "nonsense"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["campaign", "--faults", "many"]).exit_code == 2
+
+
+def test_a_violation_stands_on_the_page() -> None:
+    result = Result(rounds=1, violations=[Violation("due deck", "<red>", 7, 1, 0.0)])
+    report = Report(1, 1, 0, 1, 1.0, 0.5, result, repeats=["shoesim campaign --shift 7"])
+    assert not report.good
+    page = as_html(report)
+    assert "&lt;red&gt;" in page
+    assert "shoesim campaign --shift 7" in page

@@ -1,0 +1,370 @@
+"""What the campaign has found in the rest of the code, each told once more in a few steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.core import actions as act
+from controller.core.actions import Role
+from controller.core.machines import TableState
+from controller.core.setup import Setup, ShufflerKind
+from simulators.campaign.clumsy_people import ClumsyPeople
+from simulators.campaign.luck import draw
+from simulators.campaign.run import play_shift
+from simulators.campaign.unlucky_house import UnluckyHouse
+from simulators.campaign.witness import Witness
+from simulators.devices.cards import Place, Spot
+from simulators.devices.device import ON_THE_TABLE
+from simulators.devices.faults import FaultName
+from simulators.table.house import House
+from simulators.table.people import FLOOR, SOURCE, WHO, NoMoreDecks, People, taken
+
+SEATS = (1, 3, 6)
+DEALER: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Iterator[list[House]]:
+    """The houses of a test; they are closed at its end."""
+    made: list[House] = []
+    yield made
+    for house in made:
+        house.close()
+
+
+def opened(houses: list[House], folder: Path, setup: Setup | None = None, sets: int = 4) -> tuple[House, People]:
+    house = House(folder / "journal.db", setup, sets=sets)
+    houses.append(house)
+    people = People(house)
+    assert people.open()
+    return house, people
+
+
+def until_stub_comes_out(house: House, people: People) -> None:
+    """A round up to the moment in which the shoe has begun to bring out the stub."""
+    people.enough = lambda: bool(
+        house.state.devices["shoe"].doing and house.state.devices["shoe"].doing.name == "Eject"
+    )
+    assert people.play(SEATS)
+    people.enough = None
+    doing = house.state.devices["shoe"].doing
+    assert doing is not None
+    assert doing.target == "stub"
+
+
+def test_a_stub_on_its_way_is_not_taken_by_hand_while_the_link_may_come_back(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """It was counted twice, the deck had 44 cards too many, and the table never came back."""
+    house, people = opened(houses, tmp_path)
+    until_stub_comes_out(house, people)
+    house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=4.0)
+    house.look()
+    refused = house.report(act.RemoveStub(**DEALER))
+    assert [event.kind for event in refused] == ["action.refused"]
+    assert people.work()
+    assert "round.voided" not in {event.kind for event in house.events}
+
+
+def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[House], tmp_path: Path) -> None:
+    """The table took it to lie on the dealer's pile, and called a void complete with the stub still in the rack."""
+    house, people = opened(houses, tmp_path)
+    until_stub_comes_out(house, people)
+    house.sim.shoe.inject(FaultName.MISCOUNT, house.now)
+    people.enough = lambda: house.state.table is TableState.STUB_COUNT and not house.state.devices["shoe"].at_exit
+    while not people.enough():
+        people._device_chore("shoe")
+        house.step()
+    deck = house.state.round.deck if house.state.round else ""
+    lying = house.cards.count(Spot(Place.RACK))
+    assert lying == house.state.decks[deck].cards["rack"] + house.state.decks[deck].cards.get("missing", 0)
+    people.enough = None
+    assert people.work()
+
+
+def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: list[House], tmp_path: Path) -> None:
+    """A silent shoe told it when it was back: three cards were counted twice, and the table never came back."""
+    house, people = opened(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=60.0)
+    assert house.run(lambda: house.state.table is TableState.VOIDING, 30)
+    house.sim.shoe.take(Spot(Place.TABLE, 0), house.now)
+    assert people.work()
+    assert [event.clause for event in house.events if event.kind == "round.voided"] == [("13.G",)]
+    assert [deck.cards for deck in house.state.decks.values()] == [{"shoe": 53}]
+
+
+def test_a_deck_that_leaves_in_the_fifth_round_does_not_stop_the_table(houses: list[House], tmp_path: Path) -> None:
+    """No stub could be counted any more, since no round could start before one was counted."""
+    house, people = opened(houses, tmp_path, Setup(shuffler=ShufflerKind(feeds_shoe=True)))
+    for _ in range(4):
+        assert people.play(SEATS)
+    people.enough = lambda: bool(house.state.round and house.state.round.dealt == 1)
+    assert people.play(SEATS)
+    people.enough = None
+    deck = house.state.round.deck if house.state.round else ""
+    house.cards.move_top(1, Spot(Place.HAND, 1), Spot(Place.TABLE, -8))  # where nobody looks
+    assert taken(house.report(act.ReportWrongNumber(target="seat1", cards=2, **DEALER)))
+    assert people.work()
+    assert deck in house.state.retired
+    assert people.play(SEATS)
+
+
+def test_the_cards_of_a_jam_do_not_lie_among_another_deck(houses: list[House], tmp_path: Path) -> None:
+    """With ten decks in the cupboard, the tenth lay where stuck cards are put; the 91st lay in the manual shoe."""
+    house, _ = opened(houses, tmp_path, sets=60)
+    assert [spot for spot in (ON_THE_TABLE, *SOURCE.values()) if house.cards.count(spot)] == []
+
+
+def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded_next() -> None:
+    """A silent shoe told late of three cards; they were counted out of the next deck, and bets were opened on 50."""
+    found = play_shift(draw(1, 36), only=[2])
+    assert found.violations == []
+    assert found.faults == {"silence": 1}
+
+
+def test_a_deck_that_the_shoe_tells_of_before_the_dealer_does_stays_in_it() -> None:
+    """A silent shoe was heard again in that moment; the dealer was told that it is loaded, and took it out again."""
+    found = play_shift(draw(1, 36), only=[1])
+    assert found.violations == []
+    assert found.faults == {"silence": 1}
+
+
+def test_a_deck_that_the_shuffler_tells_of_before_the_dealer_does_stays_in_it() -> None:
+    """The same in the infeed: a shuffler that had lost its power began to shuffle, and the dealer took the deck out."""
+    found = play_shift(draw(1, 2635), only=[2])
+    assert found.violations == []
+    assert found.faults == {"power_loss": 1}
+
+
+def test_nobody_hears_a_device_that_is_plugged_in_while_the_host_is_off() -> None:
+    """The session that stands for a host without power was connected, and decided."""
+    found = play_shift(draw(1, 3652), only=[14, 15])
+    assert found.violations == []
+
+
+def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], tmp_path: Path) -> None:
+    """It was booked on the dealer's pile, and the void was complete with three cards at the seat."""
+    house, people = opened(houses, tmp_path)
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    seat = Spot(Place.HAND, SEATS[0])
+    assert taken(house.report(act.ReportDealerExposed(**DEALER)))
+    people._lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
+    house.look()
+    people.enough = lambda: house.events[-1].kind == "void.completed" or house.state.table is TableState.WAITING
+    assert people.work()
+    assert house.cards.count(seat) == 0
+    gathered = [event.data["place"] for event in house.events if event.kind == "cards.gathered"]
+    assert gathered[0] == "taken"
+    people.enough = None
+    assert people.work()
+    assert not [event for event in house.events if event.kind == "deck.locked_out"]
+
+
+def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tmp_path: Path) -> None:
+    """It got into the other deck as the extra card, and stayed at a seat: nobody gathers it with that deck."""
+    house, people = opened(houses, tmp_path)
+    (fallen,) = house.cards.move_top(1, Spot(Place.SHELVES, house.cards.spots(Place.SHELVES)[0].number), FLOOR)
+    house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    house.rest(5.0)
+    assert FaultName.EXTRA_CARD not in house.sim.shoe.faults
+    assert house.cards.where(fallen) == FLOOR
+
+
+def test_a_deck_that_is_refused_by_the_shuffler_is_taken_out_of_it() -> None:
+    """It grew too old on its way into the infeed, left the table in the books, and the next deck lay on top of it."""
+    found = play_shift(draw(22, 3, 1.5))
+    assert found.violations == []
+
+
+def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_missed(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """As that of a player who folded. The campaign took it for a stack that was not dealt."""
+    shift = draw(1, 1, 0.0, setup=Setup())
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    while house.state.table is not TableState.REVEALING:
+        if not people.chore():
+            house.step()
+    assert taken(people.press(act.CollectHand(target="seat1", **DEALER)))
+    assert people.work()
+    assert witness.completed == 1
+
+
+def test_a_deck_that_was_put_into_the_shoe_and_not_told_is_found_there() -> None:
+    """The table asked for it, nobody looked into the shoe, and the table never came back."""
+    found = play_shift(draw(40, 4, 1.5), only=[37, 40])
+    assert found.violations == []
+    assert found.faults == {"missed_step": 1, "wrong_deck": 1}
+
+
+def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
+    """It looked at its clock first: a stub that had come out in the dark was late, and a dealt round was void."""
+    found = play_shift(draw(2, 17), only=[2])
+    assert found.violations == []
+    assert found.faults == {"host_dies_before_commit": 1}
+    assert found.voids == {}
+
+
+@pytest.mark.parametrize("place", ["manual_shoe", "hand"])
+def test_nobody_takes_cards_from_a_place_that_the_table_does_not_have(
+    place: str, houses: list[House], tmp_path: Path
+) -> None:
+    """A wrong button at a table with an automated shoe emptied that, or ended the campaign with an error."""
+    shift = draw(1, 1, 0.0, setup=Setup())
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    assert not taken(people.press(act.GatherCards(deck="red-1", place=place, cards=3, **DEALER)))
+    assert house.cards.count(Spot(Place.SHOE)) == 53
+
+
+def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None:
+    """It was a StopIteration, which ends a coroutine of the robot's with an error about itself."""
+    _, people = opened(houses, tmp_path, sets=1)
+    with pytest.raises(NoMoreDecks, match="the cupboard has no more red decks"):
+        people.bring("red")
+
+
+def test_a_jam_whose_check_was_cut_short_by_a_door_can_be_freed_again() -> None:
+    """The shoe was ready and its jam not gone: nobody could say that it is free, and the table never came back."""
+    found = play_shift(draw(1, 2297), only=[17, 19])
+    assert found.violations == []
+    assert found.faults == {"jam": 1, "open_door": 1}
+
+
+@pytest.mark.parametrize(("shift", "pauses"), [(957, (5, 6)), (2517, (10, 12, 13, 14))])
+def test_a_table_is_not_waited_for_while_its_people_are_away(shift: int, pauses: tuple[int, ...]) -> None:
+    """Pauses that came in one round were longer than a table may take; a stack lay there, and nobody took it."""
+    found = play_shift(draw(1, shift), only=pauses)
+    assert found.violations == []
+    assert found.faults == {"long_pause": len(pauses)}
+
+
+def test_hands_that_were_said_to_be_collected_leave_with_their_deck() -> None:
+    """The floorperson closed the table in that moment; 21 cards came into the rack when their deck had left."""
+    found = play_shift(draw(1, 3576), only=[11])
+    assert found.violations == []
+    assert found.faults == {"two_at_once": 1}
+
+
+@pytest.mark.parametrize(("shift", "only"), [(208, (4, 6)), (2090, (3, 4))])
+def test_a_foreign_card_in_the_place_of_one_that_is_gone_is_counted_until_it_is_seen(
+    shift: int, only: tuple[int, ...]
+) -> None:
+    """The simulated dealer saw its back through the shoe, or threw it away unasked, and 52 cards were dealt as 53."""
+    found = play_shift(draw(1, shift), only=only)
+    assert found.violations == []
+    assert found.faults["extra_card"] == 1
+    assert found.recoveries["decks replaced"] == 1
+
+
+def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_gone(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """53 cards with one rabbit too many: what a shuffler that only counts cannot know, this one must."""
+    shift = draw(1, 1, 0.0, setup=Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    house.rest(60.0)  # the shuffle that runs is over: both come in the next
+    house.sim.shuffler.inject(FaultName.EXTRA_CARD, house.now)
+    house.sim.shuffler.inject(FaultName.MISSING_CARD, house.now, after_cards=20)  # it is no rabbit
+    for _ in range(3):
+        assert people.play(SEATS)
+    (rejected,) = [event for event in house.events if event.kind == "count.rejected"]
+    assert (rejected.clause, rejected.data["cards"]) == (("3.A(1)(3)", "5.D"), 53)
+    assert rejected.data["deck"] in house.state.retired
+
+
+def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
+    """A spare that had come out of a jam lay on the table; the dealer put it to the counted deck, and 54 were dealt."""
+    found = play_shift(draw(224, 8), only=[10, 11, 12])
+    assert found.violations == []
+    assert found.faults == {"dropped_card": 1, "extra_card": 1, "jam": 1}
+
+
+def test_a_door_that_was_closed_while_the_shoe_was_off_is_closed_again() -> None:
+    """The shoe could not tell it, and the table never came back: the guide asks to open and close it once more."""
+    found = play_shift(draw(245, 7, 4.0), only=[1, 2])
+    assert found.violations == []
+    assert found.faults == {"open_door": 1, "power_loss": 1}
+
+
+def test_a_deck_that_the_shuffler_is_about_to_shuffle_is_not_rejected() -> None:
+    """The dealer put it in, the floorperson found a bent card in that moment, and the shuffler went on with it."""
+    found = play_shift(draw(246, 11, 4.0), only=[42])
+    assert found.violations == []
+    assert found.faults == {"two_at_once": 1}
+
+
+def test_two_decks_that_come_out_together_are_told_apart_by_their_backs() -> None:
+    """A deck was put into a shuffler that brought the other one out; both were then put in again as one."""
+    found = play_shift(draw(253, 7, 4.0), only=[79, 84, 90])
+    assert found.violations == []
+    assert found.faults == {"extra_card": 1, "host_dies_after_commit": 1, "wrong_deck": 1}
+
+
+def test_nobody_says_that_a_deck_is_loaded_that_is_not_at_hand() -> None:
+    """It lay in the shuffler under the other one: put in by mistake, and not told."""
+    found = play_shift(draw(243, 4, 4.0), only=[18, 22, 25])
+    assert found.violations == []
+    assert found.faults == {"missed_step": 1, "short_feed": 1, "wrong_deck": 1}
+
+
+def test_a_foreign_card_that_was_taken_with_a_stack_does_not_stay_at_the_seat() -> None:
+    """The round was void, the cards of its deck were gathered, and the foreign one lay there in the next round."""
+    found = play_shift(draw(248, 5, 4.0), only=[53, 59, 78, 79, 80])
+    assert found.violations == []
+    assert found.faults["extra_card"] == found.faults["hasty_hand"] == 1
+
+
+def test_a_deck_in_the_manual_shoe_is_not_taken_out_by_who_sees_to_the_shuffler() -> None:
+    """The shuffler feeds the shoe that stands there. The deck was taken for one that was put in and not told."""
+    found = play_shift(draw(249, 8, 4.0), only=[74, *range(105, 117)])
+    assert found.violations == []
+    assert found.faults["dead"] == 1
+
+
+def test_a_stack_that_is_held_when_the_round_is_void_is_not_at_the_exit() -> None:
+    """A second card lay face up in it. The dealer was told to take cards that were still in the shoe, for ever."""
+    found = play_shift(draw(254, 8, 4.0), only=[8, 9])
+    assert found.violations == []
+    assert found.voids == {"13.B": 1}
+
+
+def test_a_deck_in_the_dealers_hand_is_not_put_into_the_shuffler_by_mistake() -> None:
+    """Nobody told, the sensor took it for the other deck, and nobody missed it in the hand."""
+    found = play_shift(draw(270, 4, 4.0), only=[18, 33, 42, 43, 44])
+    assert found.violations == []
+    assert found.faults["wrong_deck"] == 1
+
+
+def test_an_exit_whose_sensor_sees_a_card_that_is_not_there_does_not_stop_the_table() -> None:
+    """A hasty hand had taken the whole stack, and one card was told. Nobody could take it, or say that it is not."""
+    found = play_shift(draw(283, 4, 4.0), only=[13, 16, 17, 25, 28, *range(36, 51)])
+    assert found.violations == []
+    assert {"hasty_hand", "miscount"} <= found.faults.keys()
+
+
+def test_a_deck_that_another_has_taken_away_meanwhile_is_no_more_to_be_seen_to() -> None:
+    """The dealer had looked at both decks; a floorperson removed both and closed the table between two of his words."""
+    found = play_shift(draw(1, 1733), only=[11, 12])
+    assert found.violations == []
+    assert found.faults == {"miscount": 1, "two_at_once": 1}

@@ -1,0 +1,115 @@
+"""What a test of a command needs on the other end of the cable: devices and strangers on ptys, each run by a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pty
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from firmware_bridge.wire.link import LinkTiming
+from simulators.devices.device import SimulatedTable
+from simulators.pipes.endpoints import Endpoint, PtyEndpoint, TcpEndpoint, UsbEndpoint
+from simulators.pipes.usb_backend import SoftwareUsb
+
+LIMIT_S = 20.0  # generous: only a hang runs into it
+
+Result = TypeVar("Result")
+
+
+class Plugged:
+    """A simulated shuffler and shoe, plugged in: on ptys under names that stay, on a software USB bus, or on TCP."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        seed: int = 1,
+        speed: float = 1.0,
+        usb: SoftwareUsb | None = None,
+        tcp: bool = False,
+        **more: Any,
+    ):
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="simulated devices")
+        self._thread.start()
+        self._endpoints: list[Endpoint] = []
+        self._in_loop(lambda: self._build(folder, seed, speed, usb, tcp, more))
+        for endpoint in self._endpoints:
+            asyncio.run_coroutine_threadsafe(endpoint.start(), self._loop).result(LIMIT_S)
+        self.shuffler, self.shoe = (endpoint.address for endpoint in self._endpoints)
+
+    def _build(
+        self, folder: Path, seed: int, speed: float, usb: SoftwareUsb | None, tcp: bool, more: dict[str, Any]
+    ) -> None:
+        # The devices' clock runs fast, the host's does not: times that both know are stretched back.
+        timing = LinkTiming().scaled(speed)
+        self.table = SimulatedTable(seed, timing=timing, now=self._loop.time(), **more)
+        for name, device in (("shuffler", self.table.shuffler), ("shoe", self.table.shoe)):
+            if tcp:
+                self._endpoints.append(TcpEndpoint(device, speed=speed))
+            elif usb is None:
+                self._endpoints.append(PtyEndpoint(device, folder / name, speed=speed))
+            else:
+                self._endpoints.append(UsbEndpoint(device, usb, serial=name, speed=speed))
+
+    def do(self, work: Callable[[SimulatedTable, float], Result]) -> Result:
+        """Do something to the devices, which is given the table and the devices' time."""
+
+        def done() -> Result:
+            result = work(self.table, self._endpoints[0].driver.now())
+            for endpoint in self._endpoints:
+                endpoint.poke()
+            return result
+
+        return self._in_loop(done)
+
+    def until(self, holds: Callable[[SimulatedTable], object]) -> None:
+        """Wait until the devices have heard what was sent."""
+        end = time.monotonic() + LIMIT_S
+        while not self.do(lambda table, now: holds(table)):
+            assert time.monotonic() < end, "it never came to that"
+            time.sleep(0.005)
+
+    def _in_loop(self, work: Callable[[], Result]) -> Result:
+        async def call() -> Result:
+            return work()
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(LIMIT_S)
+
+    def close(self) -> None:
+        """Pull all cables."""
+        for endpoint in self._endpoints:
+            asyncio.run_coroutine_threadsafe(endpoint.close(), self._loop).result(LIMIT_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(LIMIT_S)
+        self._loop.close()
+
+
+@contextlib.contextmanager
+def stranger(answer: Callable[[bytes], bytes]) -> Iterator[str]:
+    """A pty with something else behind it, that answers whatever it hears with these bytes; gives its path."""
+    far, near = pty.openpty()
+    tty.setraw(near)
+
+    def talk() -> None:
+        with contextlib.suppress(OSError):  # everyone on the other side has gone
+            while True:
+                reply = answer(os.read(far, 4096))
+                if reply:
+                    os.write(far, reply)
+
+    thread = threading.Thread(target=talk, name="stranger")
+    thread.start()
+    try:
+        yield os.ttyname(near)
+    finally:
+        os.close(near)
+        thread.join(LIMIT_S)
+        os.close(far)

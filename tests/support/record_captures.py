@@ -1,0 +1,176 @@
+"""Records tests/captures/ anew from the simulators, over a real pty: `python -m tests.support.record_captures`.
+
+Run it when the protocol has changed, and read the difference: the captures are what the tests hold the decoder to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from controller.cli.shoectl import cli
+from firmware_bridge.connection import Connection
+from firmware_bridge.tools.capture import (
+    Event,
+    Header,
+    Piece,
+    Record,
+    Remark,
+    end_line,
+    header_line,
+    record_line,
+    utc_now,
+)
+from firmware_bridge.tools.listening import Listening, Telling
+from firmware_bridge.wire.health import Direction
+from firmware_bridge.wire.messages import AskCounters, AskStatus, Dispense, StackPresented
+from firmware_bridge.wire.messages import Event as DeviceEvent
+from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
+from simulators.devices.cards import Place, Spot
+from simulators.devices.device import SimulatedDevice, SimulatedTable
+from simulators.devices.faults import FaultName
+from simulators.pipes.endpoints import PtyEndpoint
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+PORT = Path("run/shoe")  # relative: no path of the machine gets into a capture
+DECK, HAND = Spot(Place.TABLE, 0), Spot(Place.HAND, 1)
+
+
+class Shoe:
+    """A simulated shoe on a pty, and its person."""
+
+    def __init__(self) -> None:
+        self.clock = asyncio.get_running_loop().time
+        self.device: SimulatedDevice = SimulatedTable(7, now=self.clock()).shoe
+        self.endpoint = PtyEndpoint(self.device, PORT)
+
+    def do(self, work: Callable[[float], object]) -> None:
+        work(self.clock())
+        self.endpoint.poke()
+
+
+@contextlib.asynccontextmanager
+async def shoe_at_the_port() -> AsyncIterator[Shoe]:
+    shoe = Shoe()
+    await shoe.endpoint.start()
+    yield shoe
+    await shoe.endpoint.close()
+
+
+async def greeting() -> list[Record]:
+    """A monitor greets a shoe that has just started, and leaves."""
+    async with shoe_at_the_port():
+        return await _listened(lambda records, stop: stop() if len(records) > 8 else None)
+
+
+async def unplug() -> list[Record]:
+    """The cable comes out and goes in again, then the shoe restarts."""
+    async with shoe_at_the_port() as shoe:
+        readies = 0
+
+        def act(records: list[Record], stop: Callable[[], None]) -> None:
+            nonlocal readies
+            if isinstance(records[-1], Remark) and records[-1].event is Event.READY:
+                readies += 1
+                if readies == 1:
+                    shoe.do(lambda now: shoe.device.inject(FaultName.UNPLUG, now, for_s=1.0))
+                elif readies == 2:
+                    shoe.do(lambda now: shoe.device.inject(FaultName.REBOOT, now))
+                else:
+                    stop()
+
+        return await _listened(act)
+
+
+async def _listened(act: Callable[[list[Record], Callable[[], None]], None]) -> list[Record]:
+    listening = Listening(str(PORT))
+    records: list[Record] = []
+    async for record in listening.records():
+        records.append(record)
+        act(records, listening.stop)
+    return records
+
+
+async def dispense() -> list[Record]:
+    """A controller lets the shoe dispense four cards, the player takes them, every event is stored."""
+
+    async def play(shoe: Shoe, host: Connection, seen: asyncio.Queue[DeviceEvent]) -> None:
+        shoe.do(lambda now: shoe.device.load(DECK, now))
+        await host.command(Dispense(41, host.session.boot, 4))
+        while not isinstance(await seen.get(), StackPresented):
+            pass
+        await seen.get()  # the cycle is done
+        shoe.do(lambda now: shoe.device.take(HAND, now))
+        await seen.get()
+        await host.ask(AskStatus)
+
+    return await _hosted(play)
+
+
+async def noise() -> list[Record]:
+    """Bits are flipped on the wire while a controller asks; the link brings every answer nevertheless."""
+
+    async def play(shoe: Shoe, host: Connection, seen: asyncio.Queue[DeviceEvent]) -> None:
+        shoe.do(lambda now: shoe.device.inject(FaultName.NOISE, now))
+        for _ in range(12):
+            await asyncio.gather(*(host.ask(question) for question in (AskStatus, AskCounters, AskStatus)))
+
+    return await _hosted(play)
+
+
+async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]], Awaitable[None]]) -> list[Record]:
+    """Let a host that stores every event talk to the shoe."""
+    loop = asyncio.get_running_loop()
+    start, records, seen = loop.time(), list[Record](), asyncio.Queue[DeviceEvent]()
+
+    def on_wire(direction: Direction, data: bytes) -> None:
+        records.append(Piece(round(loop.time() - start, 6), direction, data))
+
+    def on_event(event: Event, text: str) -> None:
+        records.append(Remark(round(loop.time() - start, 6), event, text))
+
+    telling = Telling(on_event)
+
+    def on_happening(happening: Happening) -> None:
+        telling.happened(happening)
+        if isinstance(happening, DeviceEvent):
+            host.stored(EventMark(host.session.boot, happening.number))
+            seen.put_nowait(happening)
+        elif isinstance(happening, Ready):
+            ready.set()
+
+    async with shoe_at_the_port() as shoe:
+        ready = asyncio.Event()
+        session = HostSession(host_boot=0x0A0B0C0D, software="recorder")
+        host = Connection(str(PORT), session, on_happening=on_happening, on_trouble=telling.trouble, on_wire=on_wire)
+        running = asyncio.create_task(host.run())
+        await ready.wait()
+        await play(shoe, host, seen)
+        host.close()
+        await running
+    return records
+
+
+def main() -> None:
+    """Record them all, each with what `shoectl replay` prints for it."""
+    for scene in (greeting, dispense, noise, unplug):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            started = utc_now()
+            records = asyncio.run(scene())
+        header = header_line(Header(port=os.fspath(PORT), started=started, baud=115200))
+        lines = [header, *map(record_line, records), end_line(records[-1].at_s, len(records))]
+        file = CAPTURES / f"{scene.__name__}.jsonl"
+        file.write_bytes(b"".join(lines))
+        replayed = CliRunner().invoke(cli, ["replay", str(file)])
+        file.with_suffix(".txt").write_text(replayed.stdout)
+        print(f"{file.name}: {len(records)} records, exit {replayed.exit_code}")
+
+
+if __name__ == "__main__":
+    main()
