@@ -23,16 +23,16 @@ from firmware_bridge.wire.messages import (
     ClearJam,
     Counters,
     Deliver,
+    DeviceRole,
     Dispense,
     Eject,
-    Event,
+    EventMessage,
     Identify,
     Identity,
     Indicate,
     Light,
     Lock,
     Release,
-    Role,
     SelfTest,
     Shuffle,
     Sound,
@@ -47,7 +47,7 @@ Noticed = AnyEvent | Ready | Rejected | Lost
 class Device:
     """What shuffler and shoe have in common."""
 
-    role: ClassVar[Role | None] = None  # None: whatever answers
+    role: ClassVar[DeviceRole | None] = None  # None: whatever answers
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Device:
         self.connection.stored(mark)
 
     def _happened(self, happening: Happening) -> None:
-        if isinstance(happening, Event | Ready | Rejected | Lost):
+        if isinstance(happening, EventMessage | Ready | Rejected | Lost):
             self._noticed.put_nowait(happening)
 
     def _ended(self, running: asyncio.Task[None]) -> None:
@@ -189,7 +189,7 @@ class Device:
 class Shuffler(Device):
     """A card shuffler."""
 
-    role = Role.SHUFFLER
+    role = DeviceRole.SHUFFLER
 
     async def shuffle(self, id: int, boot: int | None = None) -> None:
         """Shuffle the deck in the infeed."""
@@ -203,7 +203,7 @@ class Shuffler(Device):
 class Shoe(Device):
     """A dealing shoe."""
 
-    role = Role.SHOE
+    role = DeviceRole.SHOE
 
     async def dispense(self, id: int, cards: int, *, hold: bool = False, boot: int | None = None) -> None:
         """Form a stack and present it, or keep it inside."""

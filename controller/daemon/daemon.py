@@ -43,7 +43,7 @@ SAMPLE_S = 10.0  # how often the health of the links is noted
 KEPT_SAMPLES = 2160  # six hours
 VERIFY_S = 600.0  # how often what was written since the last look is read back and checked
 WRITES_KEPT = 512
-ROLES = {"shuffler": wire.Role.SHUFFLER, "shoe": wire.Role.SHOE}
+ROLES = {"shuffler": wire.DeviceRole.SHUFFLER, "shoe": wire.DeviceRole.SHOE}
 
 Listener = Callable[[str, list[Event]], None]
 

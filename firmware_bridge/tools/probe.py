@@ -26,7 +26,7 @@ from firmware_bridge.ports.transport import (
 from firmware_bridge.wire.frame import BadFrame, Flaw, FrameDecoder
 from firmware_bridge.wire.health import RoundTrip
 from firmware_bridge.wire.link import LinkState, LossReason, Lost
-from firmware_bridge.wire.messages import VERSION, AskCounters, AskStatus, Counters, Event, Status
+from firmware_bridge.wire.messages import VERSION, AskCounters, AskStatus, Counters, EventMessage, Status
 from firmware_bridge.wire.packet import LINK_VERSION, Packet, PacketType, ResetReason, parse_packet, reset_reason
 from firmware_bridge.wire.session import DeviceIdentity, Happening, HostSession, Ready, Rejected
 
@@ -175,7 +175,7 @@ class _Probe:
             self._status = happening
         elif isinstance(happening, Counters):
             self._counters = happening
-        elif isinstance(happening, Event):
+        elif isinstance(happening, EventMessage):
             # A device sends what it keeps right behind Welcome, so the first one comes before any answer.
             self._first_event = self._first_event or happening.number
         elif isinstance(happening, Rejected):

@@ -41,7 +41,7 @@ class _Growing(enum.IntEnum):
         return cls(255) if isinstance(value, int) and value != 255 else None
 
 
-class Role(_Growing):
+class DeviceRole(_Growing):
     """What a device is."""
 
     SHUFFLER = 1
@@ -215,7 +215,7 @@ class Welcome(Message, tag=2):
 
     version: Version
     boot: Boot
-    role: Role
+    role: DeviceRole
     maker: Name
     model: Name
     serial: Name
@@ -354,7 +354,7 @@ class Identity(Message, tag=8):
     """Device: the same identity as in Welcome."""
 
     ref: Id
-    role: Role
+    role: DeviceRole
     maker: Name
     model: Name
     serial: Name
@@ -402,21 +402,21 @@ class Counters(Message, tag=10):
 # --- events: numbered by the device, kept until stored by the host --------------------------------------------------
 
 
-class Event(Message):
+class EventMessage(Message):
     """Base of the events. `number` counts from 1 in each boot without a gap; `at_ms` is the device's uptime."""
 
     number: Id
     at_ms: Milliseconds
 
 
-class PowerUp(Event, tag=64):
+class PowerUp(EventMessage, tag=64):
     """The device started. Event 1 of every boot; once more, with memory_kept, where the memory survived."""
 
     cause: PowerCause
     memory_kept: bool
 
 
-class CardsCounted(Event, tag=65):
+class CardsCounted(EventMessage, tag=65):
     """The device counted cards. `kinds` are counts by kind of card, from a device that recognises them."""
 
     command: Id
@@ -425,7 +425,7 @@ class CardsCounted(Event, tag=65):
     kinds: Kinds = []
 
 
-class CycleDone(Event, tag=66):
+class CycleDone(EventMessage, tag=66):
     """A cycle has ended."""
 
     command: Id
@@ -435,7 +435,7 @@ class CycleDone(Event, tag=66):
     duration_ms: Milliseconds
 
 
-class StackPresented(Event, tag=67):
+class StackPresented(EventMessage, tag=67):
     """A stack lies at the place, ready to be taken; at HELD it is kept inside."""
 
     command: Id
@@ -443,7 +443,7 @@ class StackPresented(Event, tag=67):
     cards: CardCount
 
 
-class StackTaken(Event, tag=68):
+class StackTaken(EventMessage, tag=68):
     """The cards at the place were taken. `kinds` are the cards themselves, from a device that recognises them."""
 
     command: Id
@@ -452,7 +452,7 @@ class StackTaken(Event, tag=68):
     kinds: Kinds = []
 
 
-class CardFaceUp(Event, tag=69):
+class CardFaceUp(EventMessage, tag=69):
     """A card was seen face up."""
 
     command: Id
@@ -460,40 +460,40 @@ class CardFaceUp(Event, tag=69):
     kind: int = -1
 
 
-class Jam(Event, tag=70):
+class Jam(EventMessage, tag=70):
     """Cards are stuck. The device stands still until a person clears it and ClearJam is given."""
 
     command: Id
     place: Place
 
 
-class Door(Event, tag=71):
+class Door(EventMessage, tag=71):
     """A door was opened or closed, or its lock changed."""
 
     state: DoorState
 
 
-class Button(Event, tag=72):
+class Button(EventMessage, tag=72):
     """A button was pressed."""
 
     button: ButtonName
 
 
-class Fault(Event, tag=73):
+class Fault(EventMessage, tag=73):
     """A part does not work."""
 
     code: FaultCode
     text: Text = ""
 
 
-class CardsPresent(Event, tag=74):
+class CardsPresent(EventMessage, tag=74):
     """Cards were put in, or all were taken out, at a place."""
 
     place: Place
     present: bool
 
 
-class UnknownEvent(Event, tag=95):
+class UnknownEvent(EventMessage, tag=95):
     """An event of a later version: its number counts, its content is passed on unread. Not on the wire itself."""
 
     message_number: int = 0

@@ -28,11 +28,11 @@ from firmware_bridge.wire.messages import (
     AnyQuestion,
     BadMessage,
     Capability,
+    DeviceRole,
     EventsStored,
     FromDevice,
     Hello,
     Identity,
-    Role,
     Unwelcome,
     Welcome,
     decode_from_device,
@@ -57,7 +57,7 @@ class EventMark(msgspec.Struct, frozen=True, gc=False):
 class DeviceIdentity:
     """Who a device says it is."""
 
-    role: Role
+    role: DeviceRole
     maker: str
     model: str
     serial: str
@@ -108,7 +108,7 @@ class Rejected:
 class WrongRole:
     """Another kind of device answered. It was told nothing, and what is known of the right one still holds."""
 
-    expected: Role
+    expected: DeviceRole
     identity: DeviceIdentity
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ class HostSession:
         stored: EventMark | None = EventMark(),  # noqa: B008 - frozen
         timing: LinkTiming | None = None,
         software: str = "",
-        expects: Role | None = None,
+        expects: DeviceRole | None = None,
     ) -> None:
         """`stored` None makes an onlooker: it takes the events as the device has them and never says it stored one.
 

@@ -15,7 +15,7 @@ from controller.core.reports import Report
 from controller.core.state import Event
 from controller.journal import Journal, JournalError, timestamp
 from firmware_bridge.wire.messages import AnyCommand, Capability
-from firmware_bridge.wire.messages import Event as DeviceEvent
+from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from firmware_bridge.wire.session import HostSession
 from simulators.campaign.luck import OF_DEVICES, OF_THE_CLOCK, OF_THE_DISK, OF_THE_HOST, OF_WIRES, Mishap, Shift
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName

@@ -25,7 +25,7 @@ from firmware_bridge.wire.messages import (
     Shuffle,
     StackPresented,
 )
-from firmware_bridge.wire.messages import Event as DeviceEvent
+from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, Books, decks_in
 from simulators.campaign.luck import Shift
 from simulators.devices.cards import DECK_SIZE, Card, Place, Spot

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from firmware_bridge.wire.link import LinkTiming
-from firmware_bridge.wire.messages import Button, ButtonName, Capability, PowerCause, Role
+from firmware_bridge.wire.messages import Button, ButtonName, Capability, DeviceRole, PowerCause
 from simulators.devices.cards import Card, Cards, Kind, Spot
 from simulators.devices.cards import Place as Where
 from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultName, FaultPlan, Planned
@@ -262,7 +262,7 @@ class SimulatedTable:
         shuffler.fed_shoe = self._fed_shoe
         self.on_fed: Callable[[], None] = lambda: None  # for whoever must look at the shoe then
         self.shuffler = SimulatedDevice(
-            Nameplate(Role.SHUFFLER, "SH-0001", "Simulated Shuffler", shuffler_capabilities),
+            Nameplate(DeviceRole.SHUFFLER, "SH-0001", "Simulated Shuffler", shuffler_capabilities),
             shuffler,
             random.Random(f"{seed}/shuffler box"),
             plan=shuffler_plan,
@@ -271,7 +271,7 @@ class SimulatedTable:
             now=now,
         )
         self.shoe = SimulatedDevice(
-            Nameplate(Role.SHOE, "SE-0001", "Simulated Shoe", shoe_capabilities),
+            Nameplate(DeviceRole.SHOE, "SE-0001", "Simulated Shoe", shoe_capabilities),
             shoe,
             random.Random(f"{seed}/shoe box"),
             plan=shoe_plan,

@@ -22,9 +22,10 @@ from firmware_bridge.wire.messages import (
     Button,
     Capability,
     Counters,
+    DeviceRole,
     Done,
     Door,
-    Event,
+    EventMessage,
     EventsStored,
     Hello,
     Identify,
@@ -37,7 +38,6 @@ from firmware_bridge.wire.messages import (
     PowerUp,
     Reason,
     Refused,
-    Role,
     Status,
     Unlock,
     Unwelcome,
@@ -60,7 +60,7 @@ EVENTS_FOR_A_CYCLE: Final = 8  # room kept free, so that a cycle that was begun 
 class Nameplate:
     """What a device says of itself."""
 
-    role: Role
+    role: DeviceRole
     serial: str
     model: str
     capabilities: frozenset[Capability]
@@ -109,7 +109,7 @@ class Firmware:
         self._events: deque[tuple[int, bytes]] = deque()
         self._next_event = 1
         self._told = 0  # the last event sent in this link session
-        self._newest: type[Event] | None = None
+        self._newest: type[EventMessage] | None = None
 
     def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
         """Power is there. A firmware that was here before has kept its memory, and tells so."""
@@ -288,7 +288,7 @@ class Firmware:
 
     # --- events -----------------------------------------------------------------------------------------------------
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         """Number an event, keep it, and send it if there is a session. Doors and buttons leave room for cards."""
         room = self.events_kept - len(self._events)
         # So does power that comes and goes: since the last PowerUp no cycle can have begun that this one would end.

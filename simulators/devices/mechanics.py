@@ -27,7 +27,7 @@ from firmware_bridge.wire.messages import (
     CycleDone,
     Door,
     DoorState,
-    Event,
+    EventMessage,
     Fault,
     FaultCode,
     Jam,
@@ -71,7 +71,7 @@ def after(now: float, step_s: float, times: int) -> float:
     return now
 
 
-def _to_nobody(what: type[Event], **fields: object) -> None:
+def _to_nobody(what: type[EventMessage], **fields: object) -> None:
     """Where reports go while there is no power."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firmware_bridge.wire.messages import AnyCommand, Dispense, Event, PowerUp, Reason, SelfTest
+from firmware_bridge.wire.messages import AnyCommand, Dispense, EventMessage, PowerUp, Reason, SelfTest
 from simulators.devices.firmware import Firmware
 from simulators.devices.mechanics import Mechanics
 from simulators.faulty_firmware.book import done_instead, fails
@@ -30,7 +30,7 @@ class MovesAgain(ActsAgain):
 class TellsOnlyListeners(Firmware):
     """Drops what happens while no host is there."""
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         if self._greeted or what is PowerUp:
             super().report(what, **fields)
 

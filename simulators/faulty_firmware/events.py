@@ -8,7 +8,7 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     BadMessage,
     Done,
-    Event,
+    EventMessage,
     EventsStored,
     Hello,
     PowerUp,
@@ -48,7 +48,7 @@ class ForgetsOneLess(Firmware):
 class LeavesGaps(Firmware):
     """Counts its events by twos."""
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         super().report(what, **fields)
         self._next_event += 1
 
@@ -57,7 +57,7 @@ class LeavesGaps(Firmware):
 class TellsTwice(Firmware):
     """Sends every new event in two packets."""
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         super().report(what, **fields)
         if self._greeted:
             self._send(self._events[-1][1])
@@ -67,7 +67,7 @@ class TellsTwice(Firmware):
 class StartsInSilence(Firmware):
     """Does not tell that it has started."""
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         if what is not PowerUp:
             super().report(what, **fields)
 
@@ -127,7 +127,7 @@ class LittleRoom(Firmware):
 class NumbersWhatItDrops(Firmware):
     """Gives a number to an event that it drops."""
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         kept = len(self._events)
         super().report(what, **fields)
         if len(self._events) == kept:

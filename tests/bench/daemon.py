@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from controller.core.machines import TableState
 from controller.core.setup import Setup
 from firmware_bridge.wire.link import Link
-from firmware_bridge.wire.messages import AnyCommand, Dispense, Event, Jam, Place, StackTaken
+from firmware_bridge.wire.messages import AnyCommand, Dispense, EventMessage, Jam, Place, StackTaken
 from simulators.devices.firmware import Firmware
 from simulators.table.house import deck_names
 from tests.bench.measure import Row, interleave
@@ -231,7 +231,7 @@ class Timed(Firmware):
     waiting: ClassVar[bool] = False  # for the next command
     _stacks = 0  # in this round
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         assert isinstance(self.link, TimedLink)
         if what is StackTaken and 0 < self._stacks < STACKS:
             self.link.taken_at, Timed.waiting = -1.0, True

@@ -11,9 +11,9 @@ from typing import Any
 import serial
 
 from firmware_bridge.wire.link import Link
-from firmware_bridge.wire.messages import Command, Done, Hello, Role, Welcome, decode_from_host
+from firmware_bridge.wire.messages import Command, DeviceRole, Done, Hello, Welcome, decode_from_host
 
-WELCOME = Welcome(1, 1, Role.SHOE, "Dragonshoe", "least device", "1", "1", b"", [])
+WELCOME = Welcome(1, 1, DeviceRole.SHOE, "Dragonshoe", "least device", "1", "1", b"", [])
 
 
 def echo(fd: int) -> None:

@@ -41,15 +41,15 @@ from firmware_bridge.wire.messages import (
     CardsPresent,
     Counters,
     CycleDone,
+    DeviceRole,
     Dispense,
     Done,
-    Event,
+    EventMessage,
     Identify,
     Identity,
     Lock,
     Reason,
     Refused,
-    Role,
     Status,
 )
 from firmware_bridge.wire.session import Ahead, EventMark, Happening, HostSession, Ready, WrongRole
@@ -110,7 +110,7 @@ class Rig:
         kind: str,
         folder: Path,
         *,
-        expects: Role | None = Role.SHOE,
+        expects: DeviceRole | None = DeviceRole.SHOE,
         stored: EventMark = EventMark(),  # noqa: B008 - frozen
         timing: LinkTiming | None = None,
         hotplug: Hotplug | None = None,
@@ -192,11 +192,11 @@ class Rig:
         self.shoe.mechanics.cycle_started = cycle_started
         return begun
 
-    def reports(self, kind: type[Event]) -> asyncio.Event:
+    def reports(self, kind: type[EventMessage]) -> asyncio.Event:
         """Set when the device makes such an event, whether anyone hears of it or not."""
         made, before = asyncio.Event(), self.shoe.mechanics.report
 
-        def report(made_kind: type[Event], /, **fields: object) -> None:
+        def report(made_kind: type[EventMessage], /, **fields: object) -> None:
             before(made_kind, **fields)
             if made_kind is kind:
                 made.set()
@@ -241,7 +241,7 @@ HUSH, SPEAK = inject(FaultName.SILENCE), mend(FaultName.SILENCE)
 
 
 def numbers(rig: Rig) -> list[int]:
-    return [event.number for event in rig.all(Event)]
+    return [event.number for event in rig.all(EventMessage)]
 
 
 def is_counted(rig: Rig) -> None:
@@ -445,7 +445,7 @@ def test_a_restart_leaves_the_fate_of_a_command_open(tmp_path: Path) -> None:
                 await command
             assert unknown.value.reason is Reason.OTHER_BOOT
             assert rig.all(Refused) == [Refused(1, Reason.OTHER_BOOT)]
-            await rig.until(Event)
+            await rig.until(EventMessage)
             rig.table.cards.check()
 
     run(work())
@@ -531,7 +531,7 @@ def test_a_device_that_is_ahead_of_the_host_is_asked_again_until_that_is_given_u
         rig = Rig("pty", tmp_path)
         assert rig.shoe.firmware is not None
         boot = rig.shoe.firmware.boot
-        rig._session = HostSession(host_boot=HOST_BOOT, stored=EventMark(boot, 0), expects=Role.SHOE)
+        rig._session = HostSession(host_boot=HOST_BOOT, stored=EventMark(boot, 0), expects=DeviceRole.SHOE)
         await rig.plug_in()
         rig.shoe.firmware._forget_events(1)
         rig.connect()
@@ -551,7 +551,7 @@ def test_a_device_that_is_ahead_of_the_host_is_asked_again_until_that_is_given_u
 def test_another_kind_of_device_is_named_and_told_nothing(tmp_path: Path) -> None:
     async def work() -> None:
         known = EventMark(boot=77, number=9)
-        rig = Rig("pty", tmp_path, expects=Role.SHUFFLER, stored=known)
+        rig = Rig("pty", tmp_path, expects=DeviceRole.SHUFFLER, stored=known)
         await rig.plug_in()
         rig.connect()
         command = asyncio.create_task(rig.host.command(Lock(5, 77)))
@@ -560,7 +560,7 @@ def test_another_kind_of_device_is_named_and_told_nothing(tmp_path: Path) -> Non
                 await rig.host.until_ready()
             assert "no shuffler, it is a shoe" in str(wrong.value)
             assert "SE-0001" in str(wrong.value)
-        assert (await rig.until(WrongRole)).identity.role is Role.SHOE
+        assert (await rig.until(WrongRole)).identity.role is DeviceRole.SHOE
         assert rig.troubles == [str(wrong.value)]
         assert rig.host.session.boot == 77
         assert not command.done()
@@ -585,7 +585,7 @@ def test_cables_that_were_swapped_and_swapped_back(tmp_path: Path) -> None:
             shuffler = PtyEndpoint(rig.table.shuffler, tmp_path / "shoe", speed=SPEED)
             rig.hand(PULL)
             await shuffler.start()
-            assert (await rig.until(WrongRole)).identity.role is Role.SHUFFLER
+            assert (await rig.until(WrongRole)).identity.role is DeviceRole.SHUFFLER
             await shuffler.close()
             rig.hand(PLUG)
             assert (await rig.until(Ready)).restarted is False

@@ -24,6 +24,7 @@ from firmware_bridge.wire.messages import (
     Cycle,
     CycleDone,
     Deliver,
+    DeviceRole,
     Dispense,
     Door,
     DoorState,
@@ -38,7 +39,6 @@ from firmware_bridge.wire.messages import (
     PowerUp,
     Reason,
     Release,
-    Role,
     SelfTest,
     Shuffle,
     Sound,
@@ -128,7 +128,7 @@ async def desk(folder: Path) -> AsyncIterator[Desk]:
     table.cards.check()
 
 
-def both_identities(at: Desk) -> tuple[Role, Role]:
+def both_identities(at: Desk) -> tuple[DeviceRole, DeviceRole]:
     assert at.shuffler.identity is not None
     assert at.shoe.identity is not None
     return at.shuffler.identity.role, at.shoe.identity.role
@@ -233,7 +233,7 @@ def test_a_fault_of_the_connection_itself_is_not_kept_quiet(mocker: Any) -> None
 def test_shuffle_and_deliver_into_the_shoe(tmp_path: Path) -> None:
     async def work() -> None:
         async with desk(tmp_path) as at:
-            assert both_identities(at) == (Role.SHUFFLER, Role.SHOE)
+            assert both_identities(at) == (DeviceRole.SHUFFLER, DeviceRole.SHOE)
             assert (await at.shuffler.identify()).serial == "SH-0001"
             with pytest.raises(CommandRefused) as refused:
                 await at.shuffler.shuffle(1)

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from firmware_bridge.wire.link import Lost
-from firmware_bridge.wire.messages import CycleDone, Dispense, Done, Event, Outcome, Reason, Refused, StackPresented
+from firmware_bridge.wire.messages import (
+    CycleDone,
+    Dispense,
+    Done,
+    EventMessage,
+    Outcome,
+    Reason,
+    Refused,
+    StackPresented,
+)
 from firmware_bridge.wire.session import EventMark, HostSession, Ready
 from simulators.devices.cards import DECK_SIZE, Place, Spot
 from simulators.devices.device import SimulatedTable
@@ -83,7 +92,7 @@ def test_decks_are_dealt_over_a_hostile_wire(wire: str, seed: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_hour() -> None:
-    def hour() -> tuple[list[tuple[int, Event]], list[Lost], Any]:
+    def hour() -> tuple[list[tuple[int, EventMessage]], list[Lost], Any]:
         rig = host_at_shoe(WIRES["all together"], seed=3).connect(limit_s=600)
         rig.device.load(RED, rig.line.now)
         for number in range(1, 8):
@@ -145,7 +154,7 @@ class RoughTable:
             if isinstance(happening, Done | Refused):
                 assert happening.id not in self.answers, "answered twice"
                 self.answers[happening.id] = happening
-            elif isinstance(happening, Event):
+            elif isinstance(happening, EventMessage):
                 self.mark = EventMark(self.host.boot, happening.number)
                 self.host.stored(self.mark, self.now)
                 self.events.append((self.mark.boot, self.mark.number))

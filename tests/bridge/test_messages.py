@@ -16,6 +16,7 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     AnyQuestion,
     BadMessage,
+    DeviceRole,
     Dispense,
     EventsStored,
     Hello,
@@ -23,7 +24,6 @@ from firmware_bridge.wire.messages import (
     Message,
     Reason,
     Refused,
-    Role,
     UnknownEvent,
     decode_from_device,
     decode_from_host,
@@ -165,7 +165,7 @@ def test_a_growing_list_takes_numbers_that_are_not_known() -> None:
     assert decode_from_device(msgspec.msgpack.encode([6, 1, 200])) == Refused(1, Reason.UNKNOWN)
     assert decode_from_device(msgspec.msgpack.encode([6, 1, 2**40])) == Refused(1, Reason.UNKNOWN)
     welcome = [2, 1, 9, 77, "", "", "", "", b"", []]
-    assert getattr(decode_from_device(msgspec.msgpack.encode(welcome)), "role") is Role.UNKNOWN  # noqa: B009
+    assert getattr(decode_from_device(msgspec.msgpack.encode(welcome)), "role") is DeviceRole.UNKNOWN  # noqa: B009
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortAbsent, PortBu
 from firmware_bridge.tools.probe import Found, Mute, NotOurs, OtherVersion, Probed, Seen, Unruly, guess, probe
 from firmware_bridge.wire.frame import encode_frame
 from firmware_bridge.wire.link import LinkState
-from firmware_bridge.wire.messages import ButtonName, Capability, Done, Role, decode_from_host
+from firmware_bridge.wire.messages import ButtonName, Capability, DeviceRole, Done, decode_from_host
 from firmware_bridge.wire.packet import Packet, PacketType, ResetReason, pack
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
@@ -53,7 +53,7 @@ def test_a_device_is_found(tmp_path: Path) -> None:
     try:
         found = probed(plugged.shuffler)
         assert isinstance(found, Found)
-        assert found.identity.role is Role.SHUFFLER
+        assert found.identity.role is DeviceRole.SHUFFLER
         assert found.identity.serial == "SH-0001"
         assert Capability.FEEDS_SHOE in found.identity.capabilities
         firmware = plugged.table.shuffler.firmware
@@ -133,7 +133,7 @@ def test_a_device_on_usb_is_found(tmp_path: Path) -> None:
         assert plugged.shoe == "usb:1209:5d0e:shoe"
         found = probed(plugged.shoe, PortSettings(usb_backend=bus))
         assert isinstance(found, Found)
-        assert found.identity.role is Role.SHOE
+        assert found.identity.role is DeviceRole.SHOE
     finally:
         plugged.close()
 

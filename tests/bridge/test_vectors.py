@@ -26,10 +26,10 @@ from firmware_bridge.wire.messages import (
     AskStatus,
     BadMessage,
     Capability,
+    DeviceRole,
     Dispense,
-    Event,
+    EventMessage,
     Message,
-    Role,
     decode_from_device,
     decode_from_host,
     message_number,
@@ -253,7 +253,7 @@ def converse() -> list[Frame]:
     cards = Cards(["red"])
     capabilities = frozenset({Capability.COUNTS, Capability.RECOGNISES, Capability.HOLDS_STACK})
     shoe = SteadyShoe(cards, capabilities, random.Random(0))
-    plate = Nameplate(Role.SHOE, "SE-0001", "Simulated Shoe", capabilities)
+    plate = Nameplate(DeviceRole.SHOE, "SE-0001", "Simulated Shoe", capabilities)
     device = Firmware(plate, shoe, DEVICE_BOOT, 0.0)
     device.start(messages.PowerCause.POWER, memory_kept=False, now=0.0)
     shoe.load(Spot(Place.TABLE, 0))
@@ -271,7 +271,7 @@ def converse() -> list[Frame]:
         setattr(end, "line", line)  # noqa: B010 - it tells the time of what is logged
 
     def happened(happening: Any, now: float) -> None:
-        if isinstance(happening, Event):
+        if isinstance(happening, EventMessage):
             host.stored(EventMark(host.boot, happening.number), now)
 
     line.on_happening = happened

@@ -25,7 +25,7 @@ import pytest
 
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
-from firmware_bridge.wire.messages import Capability, CardFaceUp, CardsCounted, Event
+from firmware_bridge.wire.messages import Capability, CardFaceUp, CardsCounted, EventMessage
 from simulators.devices.cards import Place
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
@@ -67,7 +67,7 @@ class Talkative(Firmware):
         told.add(order)
         return order[:106]
 
-    def report(self, what: type[Event], **fields: object) -> None:
+    def report(self, what: type[EventMessage], **fields: object) -> None:
         if what is CardFaceUp:
             fields["kind"] = KINDS + 99
         if what is CardsCounted and Talkative.wrong_kinds:

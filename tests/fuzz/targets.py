@@ -26,9 +26,9 @@ from firmware_bridge.wire.messages import (
     AskStatus,
     Button,
     ButtonName,
+    DeviceRole,
     Dispense,
     Done,
-    Role,
     Welcome,
 )
 from firmware_bridge.wire.packet import MAX_MESSAGE
@@ -86,7 +86,7 @@ def session(data: bytes) -> int:
     raw bytes, whole frames with any body, messages in good order with any content, and time that passes.
     """
     device_boot, now, happened = 7, 20.0, 0
-    host = HostSession(host_boot=5, stored=EventMark(device_boot, 3), software="fuzz", expects=Role.SHOE)
+    host = HostSession(host_boot=5, stored=EventMark(device_boot, 3), software="fuzz", expects=DeviceRole.SHOE)
     device = Link(opens=False, boot=device_boot)
 
     def exchange(raw: bytes = b"") -> None:
@@ -107,7 +107,7 @@ def session(data: bytes) -> int:
         host.connect(now)
         exchange()
     if stage > 1:
-        welcome = Welcome(VERSION, device_boot, Role.SHOE, "M", "O", "S", "1", b"\1", [1, 5], first_event=4)
+        welcome = Welcome(VERSION, device_boot, DeviceRole.SHOE, "M", "O", "S", "1", b"\1", [1, 5], first_event=4)
         device.send(welcome.encode(), now)
         exchange()
         assert host.ready

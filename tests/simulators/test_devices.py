@@ -28,7 +28,7 @@ from firmware_bridge.wire.messages import (
     Door,
     DoorState,
     Eject,
-    Event,
+    EventMessage,
     Fault,
     Indicate,
     Jam,
@@ -59,7 +59,7 @@ RECOGNISING_SHUFFLER = SHUFFLER_CAPABILITIES | {Capability.RECOGNISES}
 KEEPING = frozenset({Capability.KEEPS_MEMORY})
 SPARES = 2  # lie on the floor of a new table
 
-Kind = TypeVar("Kind", bound=Event)
+Kind = TypeVar("Kind", bound=EventMessage)
 
 
 def loaded_shoe(**table: Any) -> HostAtDevice:
@@ -703,7 +703,7 @@ class Story:
             rig.device.mend(fault, rig.line.now)
         rig.device.door(False, rig.line.now)
 
-    def told(self) -> list[list[tuple[int, Event]]]:
+    def told(self) -> list[list[tuple[int, EventMessage]]]:
         return [rig.events for rig in self.rigs]
 
 

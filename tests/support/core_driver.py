@@ -152,7 +152,7 @@ class House:
         self._carry_out(*self._todo.popleft())
         self._busy = False
 
-    def report(self, name: str, event_type: type[wire.Event], /, **fields: Any) -> None:
+    def report(self, name: str, event_type: type[wire.EventMessage], /, **fields: Any) -> None:
         """A device's event."""
         device = self.devices[name]
         device.number += 1

@@ -30,7 +30,7 @@ from firmware_bridge.tools.capture import (
 from firmware_bridge.tools.listening import Listening, Telling
 from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.messages import AskCounters, AskStatus, Dispense, StackPresented
-from firmware_bridge.wire.messages import Event as DeviceEvent
+from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
 from simulators.devices.cards import Place, Spot
 from simulators.devices.device import SimulatedDevice, SimulatedTable

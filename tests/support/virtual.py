@@ -8,7 +8,7 @@ from typing import Any
 
 from firmware_bridge.wire.frame import BadFrame, FrameDecoder
 from firmware_bridge.wire.link import Arrival, Link, LinkTiming, Lost, Opened
-from firmware_bridge.wire.messages import Event
+from firmware_bridge.wire.messages import EventMessage
 from firmware_bridge.wire.packet import Packet, parse_packet
 from firmware_bridge.wire.session import EventMark, HostSession, Ready
 from simulators.devices.cards import Place, Spot
@@ -114,7 +114,7 @@ class HostAtDevice:
         self.reconnect = reconnect
         self.store = True
         self.mark = EventMark()
-        self.events: list[tuple[int, Event]] = []  # boot and event, as they came
+        self.events: list[tuple[int, EventMessage]] = []  # boot and event, as they came
         self.readies: list[Ready] = []
         self.losses: list[Lost] = []
         self.answers: list[Any] = []
@@ -159,7 +159,7 @@ class HostAtDevice:
         return [event.number for its_boot, event in self.events if its_boot == boot]
 
     def _happened(self, happening: Any, now: float) -> None:
-        if isinstance(happening, Event):
+        if isinstance(happening, EventMessage):
             self.events.append((self.session.boot, happening))
             if self.store:
                 self.mark = EventMark(self.session.boot, happening.number)

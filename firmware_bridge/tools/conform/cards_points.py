@@ -13,6 +13,7 @@ from firmware_bridge.wire.messages import (
     Command,
     Counters,
     CycleDone,
+    DeviceRole,
     Dispense,
     Done,
     Lock,
@@ -21,7 +22,6 @@ from firmware_bridge.wire.messages import (
     Outcome,
     Reason,
     Refused,
-    Role,
     SelfTest,
     Shuffle,
     StackPresented,
@@ -39,13 +39,13 @@ def _movement(talk: Talk, greeting: Greeting) -> Steps[Command]:
     """The command that moves a card as the cards lie now; a self test where none can be moved."""
     status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
     id, boot = talk.next_id(), greeting.boot
-    if greeting.role == Role.SHOE and status.inside_cards != 0:
+    if greeting.role == DeviceRole.SHOE and status.inside_cards != 0:
         if status.exit_cards <= 0:
             return Dispense(id, boot, 1)
         if greeting.can(Capability.HOLDS_STACK) and status.held_cards <= 0:
             return Dispense(id, boot, 1, hold=True)
     shuffled = max(status.inside_cards, status.output_cards)
-    if greeting.role == Role.SHUFFLER and status.infeed_cards > 0 and shuffled <= 0:
+    if greeting.role == DeviceRole.SHUFFLER and status.infeed_cards > 0 and shuffled <= 0:
         return Shuffle(id, boot)
     return SelfTest(id, boot)
 

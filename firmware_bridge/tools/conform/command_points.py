@@ -13,6 +13,7 @@ from firmware_bridge.wire.messages import (
     ClearJam,
     Command,
     Deliver,
+    DeviceRole,
     Dispense,
     Indicate,
     Light,
@@ -20,7 +21,6 @@ from firmware_bridge.wire.messages import (
     Reason,
     Refused,
     Release,
-    Role,
     Shuffle,
     Sound,
     Unlock,
@@ -246,9 +246,9 @@ def command_not_able(talk: Talk) -> Steps[None]:
         return
     as_found = yield from talk.lock_as_found()
     yield from talk.turn(greeting, Lock, as_found)
-    if greeting.role == Role.SHUFFLER:
+    if greeting.role == DeviceRole.SHUFFLER:
         yield from _not_able(talk, Dispense(talk.next_id(), boot, 1))
-    if greeting.role == Role.SHOE:
+    if greeting.role == DeviceRole.SHOE:
         yield from _not_able(talk, Shuffle(talk.next_id(), boot))
         yield from _not_able(talk, Deliver(talk.next_id(), boot))
     if not greeting.can(Capability.HOLDS_STACK):

@@ -13,11 +13,11 @@ from firmware_bridge.wire.messages import (
     ClearJam,
     Command,
     Deliver,
+    DeviceRole,
     Dispense,
     Mode,
     Reason,
     Refused,
-    Role,
     SelfTest,
     Shuffle,
     Status,
@@ -51,7 +51,7 @@ def _cards(status: Status) -> str:
 def cards_bad_count(talk: Talk) -> Steps[None]:
     """Before the cards are looked at."""
     greeting, status = yield from _greet_ready(talk)
-    if greeting.role != Role.SHOE:
+    if greeting.role != DeviceRole.SHOE:
         raise Skipped("only a shoe can dispense")
     for cards in (0, -1, DECK + 1):
         yield from _hindered(talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status)
@@ -64,11 +64,11 @@ def cards_no_cards(talk: Talk) -> Steps[None]:
     """One card more than there are, or an empty place."""
     greeting, status = yield from _greet_ready(talk)
     id, boot = talk.next_id(), greeting.boot
-    if greeting.role == Role.SHOE and 0 <= status.inside_cards < DECK:
+    if greeting.role == DeviceRole.SHOE and 0 <= status.inside_cards < DECK:
         command: Command = Dispense(id, boot, status.inside_cards + 1)
-    elif greeting.role == Role.SHUFFLER and status.infeed_cards == 0:
+    elif greeting.role == DeviceRole.SHUFFLER and status.infeed_cards == 0:
         command = Shuffle(id, boot)
-    elif greeting.role == Role.SHUFFLER and status.output_cards == 0:
+    elif greeting.role == DeviceRole.SHUFFLER and status.output_cards == 0:
         command = Deliver(id, boot)
     else:
         raise Skipped(f"no place is known to have too few cards: {_cards(status)}")
@@ -81,14 +81,14 @@ def cards_occupied(talk: Talk) -> Steps[None]:
     """EXIT_OCCUPIED, or OUTPUT_OCCUPIED of a shuffler. A shoe presents a stack for it, if none is there."""
     greeting, status = yield from _greet_ready(talk)
     boot = greeting.boot
-    if greeting.role == Role.SHOE and status.exit_cards == 0 and status.inside_cards > 1:
+    if greeting.role == DeviceRole.SHOE and status.exit_cards == 0 and status.inside_cards > 1:
         first = Dispense(talk.next_id(), boot, 1)
         yield from start(talk, first)
         yield from ended(talk, first)
         status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
     command: Command = Dispense(talk.next_id(), boot, 1)
     reason, occupied = Reason.EXIT_OCCUPIED, status.exit_cards > 0 and status.inside_cards > 0
-    if greeting.role == Role.SHUFFLER:
+    if greeting.role == DeviceRole.SHUFFLER:
         command = Shuffle(command.id, boot)
         shuffled = max(status.inside_cards, status.output_cards)
         reason, occupied = Reason.OUTPUT_OCCUPIED, status.infeed_cards > 0 and shuffled > 0

@@ -25,11 +25,11 @@ from firmware_bridge.wire.messages import (
     MAX_ID,
     VERSION,
     Capability,
+    DeviceRole,
     Hello,
     Identify,
     Indicate,
     Light,
-    Role,
     Sound,
     Unwelcome,
     Welcome,
@@ -56,7 +56,7 @@ def session_welcome(talk: Talk) -> Steps[None]:
         raise Failed(f"version {VERSION} was offered, version {welcome.version} was chosen")
     if welcome.boot != greeting.boot:
         raise Failed(f"boot {welcome.boot:08x} in Welcome, {greeting.boot:08x} in OPENED")
-    if welcome.role is Role.UNKNOWN:
+    if welcome.role is DeviceRole.UNKNOWN:
         raise Failed(f"role {greeting.role} is not known in version {VERSION}")
     if welcome.first_event < 1:
         raise Failed("first_event is 0, events are numbered from 1")
