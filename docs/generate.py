@@ -12,12 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from controller.api import available_actions
+from controller.api import available_actions, rulebook
 from controller.api.openapi import describe
-from controller.cli import rules
-from controller.core.clauses import CLAUSES
-from controller.core.machines import MACHINES, Moves, diagram
+from controller.core.machines import MACHINES, StateMachine
 from controller.core.state import State
+from controller.games import RULEBOOK
 from firmware_bridge.connection import STAGES, Stage
 from firmware_bridge.wire import messages
 from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
@@ -120,20 +119,20 @@ def stage_diagram() -> str:
 def rule_table() -> str:
     """Every clause with what it asks, what enforces it and which tests show it."""
     out = ["| clause | what holds | enforced by | shown by |", "| --- | --- | --- | --- |"]
-    for row in rules.rows(list(CLAUSES)):
+    for row in rulebook.rows(RULEBOOK, list(RULEBOOK.clauses)):
         enforced = "<br>".join(f"`{name.removeprefix('controller.core.')}`" for name in row["enforced_by"])
         tests = "<br>".join(f"`{name.removeprefix('tests/core/')}`" for name in row["tests"])
         out.append(f"| {row['clause']} | {row['summary']} | {enforced} | {tests} |")
     return "\n".join(out)
 
 
-def machine_diagram(machine: Moves[typing.Any]) -> str:
+def machine_diagram(machine: StateMachine[typing.Any]) -> str:
     """A machine of the core as a Mermaid diagram, and what its states allow beside moving on."""
-    out = ["```mermaid", diagram(machine), "```"]
-    stays = [(kind, sources) for kind, sources, dest in machine.rows if dest is None]
+    out = ["```mermaid", machine.diagram(), "```"]
+    stays = [(event, sources) for event, sources, dest in machine.rows if dest is None]
     if stays:
         out += ["", "| what may happen without leaving the state | in |", "| --- | --- |"]
-        out += [f"| `{kind}` | {', '.join(sources)} |" for kind, sources in stays]
+        out += [f"| `{event.kind}` | {', '.join(sources)} |" for event, sources in stays]
     return "\n".join(out)
 
 
@@ -188,7 +187,7 @@ def main() -> int:
     """Write every page that has generated parts."""
     for page in PARTS:
         (DOCS / page).write_text(fresh(page))
-    rules.SHIPPED.write_bytes(rules.shipped_tests())
+    rulebook.SHIPPED.write_bytes(rulebook.shipped_tests())
     return 0
 
 

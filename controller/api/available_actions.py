@@ -16,7 +16,8 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.actions import Action, AnyAction, CloseBets, Configure, OnDeck, OnDevice, ReceiveDeck, Role
-from controller.core.decision import why_not
+from controller.core.decision import cite, why_not
+from controller.core.events.table import ActionRefused
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import State, decode, encode
 from controller.core.table import Table
@@ -131,20 +132,20 @@ def _tried(kind: type[Action], state: State, kept: bytes, now_ms: int) -> dict[s
     first: dict[str, Any] | None = None
     for deck in decks:
         for device in devices:
-            refusal = why_not(state, kind.kind, deck, device) or why_not(state, kind.kind)
+            refusal = why_not(state, kind.leads_to, deck, device) or why_not(state, kind.leads_to)
             if refusal is None and others:
                 return None
-            told = _no(refusal.reason, refusal.possible_when, refusal.clause) if refusal else None
+            told = _no(refusal.reason, refusal.possible_when, cite(state, refusal.rules)) if refusal else None
             if told is None:
                 fields: dict[str, Any] = {"deck": deck} if deck else {"device": device} if device else {}
                 if kind is CloseBets and not state.seats:
                     fields["seats"] = (1,)  # who closes the bets says who has wagered
                 trial: Any = kind(who="\0", role=kind.roles[0], **fields)
                 made = Table(decode(kept)).handle(trial, now_ms / 1000)
-                no = next((event for event in made if event.kind in ("action.refused", "cut.refused")), None)
-                if no is None:
+                refused = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
+                if refused is None or not isinstance(refused.event, ActionRefused):
                     return None
-                told = _no(no.data["reason"], no.data["possible_when"], no.clause)
+                told = _no(refused.event.reason, refused.event.possible_when, refused.clause)
             first = first or told
     return first or _no("there is nothing to do it with", "there is", ())
 

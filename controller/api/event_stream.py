@@ -11,9 +11,9 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from controller.api.event_text import line_of
+from controller.api.event_text import stored_text
 from controller.api.fair_queue import Turns
-from controller.core.state import Event
+from controller.core.events.event import Entry
 from controller.daemon.daemon import Daemon
 from controller.journal import timestamp
 
@@ -29,7 +29,7 @@ encode = msgspec.json.Encoder(enc_hook=str).encode
 
 def event_json(seq: int, ts: str, kind: str, clause: tuple[str, ...], data: dict[str, object]) -> dict[str, object]:
     """An event as the API tells it."""
-    return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": line_of(kind, data)}
+    return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": stored_text(kind, data)}
 
 
 def message(event: str, data: bytes, seq: int | None = None) -> bytes:
@@ -110,7 +110,7 @@ class Stream:
         for reader in self.readers:
             reader.over.set()
 
-    def _happened(self, ts: str, events: list[Event]) -> None:
+    def _happened(self, ts: str, events: list[Entry]) -> None:
         if not self.readers:
             return
         for event in events:

@@ -20,9 +20,11 @@ from controller.api.metrics import CONTENT_TYPE, Totals, exposition, journal_byt
 from controller.api.openapi import describe
 from controller.api.requests import ApiError, Query, in_json, raw
 from controller.api.table_view import picture, stopped_picture
-from controller.core import state as core
+from controller.core.events import read
+from controller.core.events.event import Entry
 from controller.core.history import rebuild
 from controller.daemon.daemon import Daemon
+from controller.games import rulebook_of
 from controller.journal import JournalReader, timestamp
 
 MOST_EVENTS = 500
@@ -50,7 +52,7 @@ class Reads:
         self.stream = Stream(daemon, self._picture, turns)
         daemon.listen(self._count)
 
-    def _count(self, ts: str, events: list[core.Event]) -> None:
+    def _count(self, ts: str, events: list[Entry]) -> None:
         for event in events:
             self._totals.take(event.kind, event.clause, event.data)
 
@@ -170,7 +172,7 @@ class Reads:
 
         def found(reader: JournalReader) -> dict[str, Any]:
             events = reader.search(having=[("round", number)], limit=5000)
-            told = rebuild((core.Event(e.seq, e.kind, e.clause, e.data) for e in events), number)
+            told = rebuild((read(e.seq, e.kind, e.clause, e.data) for e in events), number)
             if told:
                 told |= {"first_seq": events[0].seq, "last_seq": events[-1].seq, "started_ts": events[0].ts}
                 told["events"] = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in events]
@@ -196,10 +198,10 @@ class Reads:
         return in_json({"lines": self._daemon.frames(name)})
 
     async def rules(self, request: Request) -> Response:
-        from controller.cli.rules import rows
-        from controller.core.clauses import CLAUSES
+        from controller.api.rulebook import rows  # reads the tests' source: only where it is asked for
 
-        return in_json({"rules": await asyncio.to_thread(rows, list(CLAUSES))})
+        rulebook = rulebook_of(self._daemon.state.setup.game)
+        return in_json({"rules": await asyncio.to_thread(rows, rulebook, list(rulebook.clauses))})
 
     async def journal(self, request: Request) -> Response:
         daemon = self._daemon

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core import ledger
-from controller.core.decision import words
 from controller.core.guide import Step, next_step
+from controller.core.names import command_name, place_name, spoken
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import next_place
 from controller.core.rules.guards import counts, in_service, life_ms
@@ -33,7 +33,7 @@ def picture(state: State, now_ms: int) -> dict[str, Any]:
         "seq": state.seq,
         "now_ms": now_ms,
         "table": str(state.table),
-        "table_words": words(state.table),
+        "table_words": spoken(state.table),
         "why": state.why,
         "game": game.name,
         "method": str(state.method),
@@ -131,7 +131,7 @@ def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
         "name": name,
         "back": deck.back,
         "state": str(deck.state),
-        "state_words": words(deck.state),
+        "state_words": spoken(deck.state),
         "cards": {place: number for place, number in deck.cards.items() if number},
         "total": sum(deck.cards.values()),
         "missing": deck.cards.get(ledger.MISSING, 0),
@@ -149,9 +149,9 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
     return {
         "name": name,
         "state": str(device.state),
-        "state_words": words(device.state),
+        "state_words": spoken(device.state),
         "online": device.online,
-        "doing": words_of_command(doing.name) if doing else None,
+        "doing": command_name(doing.name) if doing else None,
         "doing_until_ms": doing.until_ms if doing else None,
         "hindered": device.hindered or device.refused,
         "out_how": device.out_how,
@@ -159,11 +159,6 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
         "cards": sum(deck.cards.get(place, 0) for deck in state.decks.values() for place in ledger.IN_DEVICE[name]),
         "at_exit": device.at_exit.target if device.at_exit else None,
     }
-
-
-def words_of_command(name: str) -> str:
-    """`ClearJam` as people say it."""
-    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 
 def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
@@ -207,36 +202,10 @@ def _void_steps(state: State) -> list[dict[str, Any]] | None:
         left = {place: number for place, number in deck.cards.items() if number and place != ledger.TABLE}
         first = next_place(state, round_.deck)
         places = sorted(left, key=lambda place: (place != first, place))
-        steps += [{"text": f"Gather {left[place]} cards: {place_words(place)}", "done": False} for place in places]
+        steps += [{"text": f"Gather {left[place]} cards: {place_name(place)}", "done": False} for place in places]
         steps.append({"text": f"All cards of deck {round_.deck} are together", "done": not left})
         steps.append({"text": "Reshuffle and count", "done": False})
     return steps
-
-
-def place_words(place: str) -> str:
-    """A place of the ledger as people say it."""
-    if place.startswith("seat"):
-        return f"seat {place[4:]}"
-    known = {
-        "infeed": "the shuffler's infeed",
-        "shelves": "inside the shuffler",
-        "output": "the shuffler's output",
-        "tray": "the shuffler's tray",
-        "shoe": "the shoe",
-        "held": "held in the shoe",
-        "exit": "the shoe's exit",
-        "manual_shoe": "the manual shoe",
-        "hand": "the dealer's hand",
-        "rack": "the discard rack",
-        "stub": "the stub",
-        "aside": "set aside",
-        "taken": "last taken from the shoe",
-        "missing": "missing",
-        "gone": "gone for good",
-        "dealer": "the dealer's cards",
-        "table": "the dealer's pile",
-    }
-    return known.get(place, place)
 
 
 def locked_names(state: State, now_ms: int) -> dict[str, int]:

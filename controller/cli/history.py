@@ -14,16 +14,17 @@ from controller.cli.client import Answered, Client, ClientError, find_socket
 from controller.cli.journal_proof import journal_option, number_type, told
 from controller.cli.options import json_option
 from controller.cli.progress import Progress
-from controller.core import state as core
+from controller.core.events import read
+from controller.core.events.event import Entry
 from controller.core.history import impact, rebuild
 from controller.journal import JournalForbidden, JournalReader, check
 
 
-def _events(reader: JournalReader) -> Iterator[core.Event]:
+def _events(reader: JournalReader) -> Iterator[Entry]:
     """The events as the core knows them, each checked against the chain: a dispute is not settled by a forgery."""
     with Progress("read {} events", reader.head.seq) as progress:
         for event in progress.over(check(reader.events())):
-            yield core.Event(event.seq, event.kind, event.clause, event.data)
+            yield read(event.seq, event.kind, event.clause, event.data)
 
 
 def _asked(number: int) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def impact_verb(deck: str, path: Path, as_json: bool) -> int:
     with JournalReader(path) as reader:
         decks: set[str] = set()
 
-        def seen() -> Iterator[core.Event]:
+        def seen() -> Iterator[Entry]:
             for event in _events(reader):
                 if event.kind == "deck.received":
                     decks.add(event.data["deck"])

@@ -1,72 +1,21 @@
-"""`shoectl rules` and `shoectl diagram`: what the rules ask, what enforces and shows it; the machines as pictures."""
+"""`shoectl rules` and `shoectl diagram`: the clauses with what enforces each, and the state machines as diagrams."""
 
 from __future__ import annotations
 
-import ast
-import importlib
-import pkgutil
-from pathlib import Path
-from typing import Any
-
 import click
-import msgspec
 
-from controller import core
+from controller.api.rulebook import rows
 from controller.cli import terminal
 from controller.cli.options import json_option
-from controller.core.clauses import CLAUSES, enforced_by, matching
-
-TESTS = Path(__file__).parents[2] / "tests" / "core"
-SHIPPED = Path(__file__).parents[1] / "core" / "clause_tests.json"
-
-
-def tests_in(folder: Path) -> dict[str, list[str]]:
-    """The tests that name each clause, as `file::test`, read from the source without running it."""
-    found: dict[str, list[str]] = {clause: [] for clause in CLAUSES}
-    for path in sorted(folder.glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(), str(path))):
-            for clause in _named(node):
-                found[clause].append(f"tests/core/{path.name}::{node.name}")  # type: ignore[attr-defined]
-    return found
-
-
-def _named(node: ast.AST) -> list[str]:
-    if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
-        return []
-    calls = [mark for mark in node.decorator_list if isinstance(mark, ast.Call)]
-    marks = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "clause"]
-    return [word.value for mark in marks for word in mark.args if isinstance(word, ast.Constant)]  # type: ignore[misc]
-
-
-def tests_by_clause() -> dict[str, list[str]]:
-    """From the tests themselves in a checkout, otherwise as they were when the package was made."""
-    if TESTS.is_dir():
-        return tests_in(TESTS)
-    return msgspec.json.decode(SHIPPED.read_bytes(), type=dict[str, list[str]])
-
-
-def shipped_tests() -> bytes:
-    """What the package carries for a place where the tests are not."""
-    return msgspec.json.format(msgspec.json.encode(tests_in(TESTS)), indent=1) + b"\n"
-
-
-def rows(clauses: list[str]) -> list[dict[str, Any]]:
-    """Clause, summary, what enforces it, which tests show it."""
-    for module in pkgutil.iter_modules(core.__path__, "controller.core."):  # what enforces a clause registers itself
-        importlib.import_module(module.name)
-
-    tests = tests_by_clause()
-    return [
-        {"clause": clause, "summary": CLAUSES[clause], "enforced_by": enforced_by(clause), "tests": tests[clause]}
-        for clause in clauses
-    ]
+from controller.core.machines import MACHINES
+from controller.games import RULEBOOK
 
 
 @click.command("rules")
 @click.argument("clause", required=False, metavar="[CLAUSE]")
 @json_option
 def rules_verb(clause: str | None, as_json: bool) -> None:
-    """List the clauses, what enforces and what shows each.
+    """List the clauses, what enforces each, and which tests show it.
 
     CLAUSE is one of them, such as 13.G, or a chapter, such as 13.
 
@@ -74,7 +23,7 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
     Example:
       shoectl rules 3.C
     """
-    found = rows(matching(clause) if clause else list(CLAUSES))
+    found = rows(RULEBOOK, RULEBOOK.matching(clause) if clause else list(RULEBOOK.clauses))
     if not found:
         raise click.ClickException(f"there is no clause {clause}; `shoectl rules` lists them all")
     if as_json:
@@ -104,9 +53,7 @@ def diagram_verb(machine: str | None, as_json: bool) -> None:
     Example:
       shoectl diagram table > table.mmd
     """
-    from controller.core.machines import MACHINES, diagram
-
-    drawn = {m.name: diagram(m) for m in MACHINES if machine in (None, m.name)}
+    drawn = {m.name: m.diagram() for m in MACHINES if machine in (None, m.name)}
     if as_json:
         terminal.say_json(drawn)
         return

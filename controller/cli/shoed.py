@@ -15,9 +15,9 @@ import click
 import structlog
 
 from controller.api.app import Api
-from controller.api.event_text import line_of
+from controller.api.event_text import event_text
 from controller.api.server import Door, door, tcp_socket, unix_socket
-from controller.core.state import Event
+from controller.core.events.event import Entry
 from controller.daemon.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.logs import set_up_logs
@@ -78,13 +78,13 @@ TOLD = ("table.", "round.", "warning.", "access.", "action.refused", "method.cha
 UNTOLD = ("device.reported", "device.resumed")
 
 
-def tell_events(ts: str, events: list[Event]) -> None:
+def tell_events(ts: str, events: list[Entry]) -> None:
     """Log what has happened at the table, bound to its device, deck and round."""
     for event in events:
         if event.kind.startswith(TOLD) and event.kind not in UNTOLD:
             bound = {key: event.data[key] for key in ("device", "deck", "round") if key in event.data}
             note = _LOG.warning if event.kind in ("warning.raised", "round.voided", "access.denied") else _LOG.info
-            note(line_of(event.kind, event.data), seq=event.seq, kind=event.kind, clause=list(event.clause), **bound)
+            note(event_text(event.event), seq=event.seq, kind=event.kind, clause=list(event.clause), **bound)
 
 
 def _unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -7,8 +7,65 @@ from typing import ClassVar
 
 import msgspec
 
+from controller.core.events.decks import (
+    CardsGathered,
+    CutMade,
+    CutRecutRequired,
+    DeckInserted,
+    DeckInspected,
+    DeckLoaded,
+    DeckLockedOut,
+    DeckRecalled,
+    DeckReceived,
+    DeckRemoved,
+    DeckShuffledByHand,
+    DeckSpread,
+    DeckStacked,
+    DeckVerified,
+    DeckWashed,
+    MissingDeclared,
+    ReshuffleDirected,
+)
+from controller.core.events.devices import (
+    CommandGiven,
+    DeviceAccepted,
+    DeviceFreed,
+    DeviceInService,
+    DeviceOpened,
+    DeviceOutOfService,
+)
+from controller.core.events.event import Event
+from controller.core.events.rounds import (
+    AllActed,
+    CardDrawnInError,
+    CardFoundFaceUp,
+    CardRequested,
+    DealerCardExposed,
+    DealerRevealed,
+    HandCollected,
+    HandFoundWrong,
+    MisdealAnswered,
+    StackTakenToHand,
+    StubCounted,
+    StubCountWanted,
+    StubRemoved,
+    WagersReturned,
+)
+from controller.core.events.table import (
+    AccessUnlocked,
+    BetsClosed,
+    MethodChanged,
+    PlayerCame,
+    SeatsWagered,
+    TableClosed,
+    TableConfigured,
+    TableIdled,
+    TableOpened,
+    WarningCleared,
+)
 from controller.core.setup import Setup
 from controller.games.game import Method
+from controller.games.rulebook import Rule
 
 
 class Role(StrEnum):
@@ -30,10 +87,11 @@ def _snake(name: str) -> str:
 
 
 class Action(msgspec.Struct, kw_only=True, tag_field="action", tag=_snake):
-    """Base of the actions. `kind` is the event it leads to, which the machines must allow; empty: it says itself."""
+    """Base of the actions."""
 
     roles: ClassVar[tuple[Role, ...]] = _DEALING
-    kind: ClassVar[str] = ""
+    leads_to: ClassVar[type[Event]] = Event  # what it leads to, which the machines must allow
+    rules: ClassVar[tuple[Rule, ...]] = ()  # that say who may do it, and when
 
     who: str
     role: Role
@@ -46,33 +104,33 @@ class Configure(Action):
     """Set the table up. Only a closed table can be."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    kind = "table.configured"
+    leads_to = TableConfigured
     setup: Setup
 
 
 class OpenTable(Action):
     """The table opens for gaming."""
 
-    kind = "table.opened"
+    leads_to = TableOpened
 
 
 class CloseTable(Action):
     """The table closes; its decks leave."""
 
     roles = _FLOOR
-    kind = "table.closed"
+    leads_to = TableClosed
 
 
 class IdleTable(Action):
     """No player is here."""
 
-    kind = "table.idled"
+    leads_to = TableIdled
 
 
 class PlayerArrived(Action):
     """The first player after an idle time has come, and could look at the cards."""
 
-    kind = "player.arrived"
+    leads_to = PlayerCame
 
 
 class OnDeck(Action):
@@ -84,7 +142,7 @@ class OnDeck(Action):
 class ReceiveDeck(OnDeck):
     """A deck came to the table; `prepared` if it was inspected and shuffled beforehand."""
 
-    kind = "deck.received"
+    leads_to = DeckReceived
     back: str
     prepared: bool = False
 
@@ -93,7 +151,8 @@ class InspectDeck(OnDeck):
     """The dealer has inspected the deck, and found it good or not."""
 
     roles = (Role.DEALER,)
-    kind = "deck.inspected"
+    leads_to = DeckInspected
+    rules = (Rule.INSPECT_DECK,)
     good: bool = True
 
 
@@ -101,38 +160,43 @@ class VerifyDeck(OnDeck):
     """A floorperson has verified the inspection."""
 
     roles = _FLOOR
-    kind = "deck.verified"
+    leads_to = DeckVerified
+    rules = (Rule.INSPECT_DECK,)
 
 
 class SpreadDeck(OnDeck):
     """The cards lie spread."""
 
-    kind = "deck.spread"
+    leads_to = DeckSpread
+    rules = (Rule.SPREAD_DECK,)
 
 
 class WashDeck(OnDeck):
     """The cards were turned face down and washed."""
 
-    kind = "deck.washed"
+    leads_to = DeckWashed
+    rules = (Rule.WASH_DECK,)
 
 
 class StackDeck(OnDeck):
     """The cards were stacked."""
 
-    kind = "deck.stacked"
+    leads_to = DeckStacked
+    rules = (Rule.WASH_DECK,)
 
 
 class RemoveDeck(OnDeck):
     """The deck leaves the table, for good."""
 
     roles = _FLOOR
-    kind = "deck.removed"
+    leads_to = DeckRemoved
 
 
 class RejectDeck(OnDeck):
     """A card is damaged or marked: the deck is not to be played."""
 
-    kind = "deck.locked_out"
+    leads_to = DeckLockedOut
+    rules = (Rule.WRONG_COUNT,)
     reason: str = "a card is damaged"
 
 
@@ -142,26 +206,29 @@ class RejectDeck(OnDeck):
 class InsertDeck(OnDeck):
     """The deck lies in the shuffler's infeed."""
 
-    kind = "deck.inserted"
+    leads_to = DeckInserted
+    rules = (Rule.INSPECT_DECK, Rule.SHUFFLE)
 
 
 class ShuffleByHand(OnDeck):
     """The dealer has shuffled the deck."""
 
-    kind = "deck.shuffled_by_hand"
+    leads_to = DeckShuffledByHand
+    rules = (Rule.SHUFFLE,)
 
 
 class DirectReshuffle(OnDeck):
     """A floorperson wants the deck shuffled again."""
 
     roles = _FLOOR
-    kind = "reshuffle.directed"
+    leads_to = ReshuffleDirected
+    rules = (Rule.SHUFFLE,)
 
 
 class CutDeck(OnDeck):
     """The cover card went in so many cards from the top."""
 
-    kind = "cut.made"
+    leads_to = CutMade
     depth: int
 
 
@@ -169,19 +236,21 @@ class RequireRecut(OnDeck):
     """A floorperson wants another cut."""
 
     roles = _FLOOR
-    kind = "cut.recut_required"
+    leads_to = CutRecutRequired
+    rules = (Rule.RECUT,)
 
 
 class LoadDeck(OnDeck):
     """The dealer has put the deck into the shoe, or taken it into the hand."""
 
-    kind = "deck.loaded"
+    leads_to = DeckLoaded
+    rules = (Rule.SHUFFLE,)
 
 
 class UnloadDeck(OnDeck):
     """The deck is to come out of the shoe, the hand or the shuffler again."""
 
-    kind = "deck.recalled"
+    leads_to = DeckRecalled
 
 
 # --- the round ------------------------------------------------------------------------------------------------------
@@ -190,21 +259,21 @@ class UnloadDeck(OnDeck):
 class Wager(Action):
     """These seats have wagered."""
 
-    kind = "seats.wagered"
+    leads_to = SeatsWagered
     seats: tuple[int, ...]
 
 
 class CloseBets(Action):
     """No more bets: the deal begins."""
 
-    kind = "bets.closed"
+    leads_to = BetsClosed
     seats: tuple[int, ...] | None = None  # None: as reported before
 
 
 class DealCards(Action):
     """Manual shoe or hand: cards were laid before a hand."""
 
-    kind = "stack.taken"
+    leads_to = StackTakenToHand
     target: str
     cards: int = 1
 
@@ -212,64 +281,67 @@ class DealCards(Action):
 class FinishDeal(Action):
     """Manual shoe or hand: all that was still to be dealt has been, in its order."""
 
-    kind = "stack.taken"
+    leads_to = StackTakenToHand
 
 
 class RequestCard(Action):
     """A hand draws another card, in a game that has this."""
 
-    kind = "card.requested"
+    leads_to = CardRequested
     target: str
 
 
 class PlayersActed(Action):
     """Every player has decided."""
 
-    kind = "players.acted"
+    leads_to = AllActed
 
 
 class RevealDealer(Action):
     """The dealer's cards are shown."""
 
-    kind = "dealer.revealed"
+    leads_to = DealerRevealed
+    rules = (Rule.REVEAL_DEALER,)
 
 
 class CollectHand(Action):
     """A hand went to the rack."""
 
-    kind = "hand.collected"
+    leads_to = HandCollected
+    rules = (Rule.REVEAL_DEALER,)
     target: str
 
 
 class CollectAll(Action):
     """All remaining hands went to the rack, from the dealer's right to the left, the dealer's own last."""
 
-    kind = "hand.collected"
+    leads_to = HandCollected
+    rules = (Rule.REVEAL_DEALER,)
 
 
 class RemoveStub(Action):
     """The stub was taken from the shoe or the hand."""
 
-    kind = "stub.removed"
+    leads_to = StubRemoved
 
 
 class WantStubCount(Action):
     """The stub is to be counted in this round, due or not."""
 
-    kind = "stub.count_wanted"
+    leads_to = StubCountWanted
 
 
 class CountStub(Action):
     """The dealer has counted the stub."""
 
-    kind = "stub.counted"
+    leads_to = StubCounted
     cards: int
 
 
 class AnswerMisdeal(Action):
     """Were the cards misdealt?"""
 
-    kind = "misdeal.answered"
+    leads_to = MisdealAnswered
     misdealt: bool
 
 
@@ -279,25 +351,26 @@ class AnswerMisdeal(Action):
 class ReportFaceUp(Action):
     """A card was found face up while dealing."""
 
-    kind = "card.face_up"
+    leads_to = CardFoundFaceUp
 
 
 class ReportDrawnInError(Action):
     """A card was drawn in error and not exposed."""
 
-    kind = "card.drawn_in_error"
+    leads_to = CardDrawnInError
 
 
 class ReportDealerExposed(Action):
     """A card of the dealer was seen too early."""
 
-    kind = "dealer_card.exposed"
+    leads_to = DealerCardExposed
+    rules = (Rule.DEALER_EXPOSED,)
 
 
 class ReportWrongNumber(Action):
     """A hand has a wrong number of cards."""
 
-    kind = "hand.found_wrong"
+    leads_to = HandFoundWrong
     target: str
     cards: int
 
@@ -305,13 +378,13 @@ class ReportWrongNumber(Action):
 class ReturnWagers(Action):
     """All wagers are back with their players."""
 
-    kind = "wagers.returned"
+    leads_to = WagersReturned
 
 
 class GatherCards(OnDeck):
     """So many cards were taken from a place to the dealer's pile, and none is left there."""
 
-    kind = "cards.gathered"
+    leads_to = CardsGathered
     place: str
     cards: int
 
@@ -320,7 +393,7 @@ class DeclareMissing(OnDeck):
     """Cards of this deck cannot be found, or there are too many: a floorperson says so."""
 
     roles = _FLOOR
-    kind = "missing.declared"
+    leads_to = MissingDeclared
 
 
 # --- devices --------------------------------------------------------------------------------------------------------
@@ -336,47 +409,48 @@ class OnDevice(Action):
 class FreeJam(OnDevice):
     """The stuck cards were taken out: the device may check its way."""
 
-    kind = "command.given"
+    leads_to = CommandGiven
 
 
 class OpenDevice(OnDevice):
     """Somebody has to reach into a device that is locked."""
 
-    kind = "device.opened"
+    leads_to = DeviceOpened
 
 
 class TestDevice(OnDevice):
     """The device is to test itself."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    kind = "command.given"
+    leads_to = CommandGiven
     __test__: ClassVar[bool] = False  # not for pytest
 
 
 class EmptyDevice(OnDevice):
     """Every card inside is to come out."""
 
-    kind = "command.given"
+    leads_to = CommandGiven
 
 
 class TryAgain(OnDevice):
     """What hindered the device has been seen to."""
 
-    kind = "device.freed"
+    leads_to = DeviceFreed
 
 
 class AcceptDevice(OnDevice):
     """The device was shown to be empty, and what it did that the journal does not have is given up."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    kind = "device.accepted"
+    leads_to = DeviceAccepted
 
 
 class TakeOutOfService(OnDevice):
     """A floorperson has seen the device covered, removed or marked."""
 
     roles = _FLOOR
-    kind = "device.out_of_service"
+    leads_to = DeviceOutOfService
+    rules = (Rule.OUT_OF_SERVICE,)
     how: str
 
 
@@ -384,14 +458,16 @@ class PutInService(OnDevice):
     """The device may be used again."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    kind = "device.in_service"
+    leads_to = DeviceInService
+    rules = (Rule.OUT_OF_SERVICE,)
 
 
 class ChangeMethod(Action):
     """Deal in another way from now on."""
 
     roles = _FLOOR
-    kind = "method.changed"
+    leads_to = MethodChanged
+    rules = (Rule.OUT_OF_SERVICE,)
     method: Method
 
 
@@ -399,7 +475,7 @@ class ClearWarning(Action):
     """A person has seen the warning and its cause is gone."""
 
     roles = _SERVICE
-    kind = "warning.cleared"
+    leads_to = WarningCleared
     warning: str
 
 
@@ -407,7 +483,7 @@ class UnlockPerson(Action):
     """Somebody who was locked out after wrong PINs may try again."""
 
     roles = _FLOOR
-    kind = "access.unlocked"
+    leads_to = AccessUnlocked
     person: str
 
 

@@ -9,63 +9,60 @@ from typing import Any, Final, TypeVar
 from controller.core import ledger
 from controller.core.actions import Action, name_of
 from controller.core.apply import apply
-from controller.core.concerns import ALL, CONCERNS
-from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, Moves
+from controller.core.events.decks import LedgerBroken
+from controller.core.events.event import Cause, Entry, Event
+from controller.core.events.table import ActionRefused
+from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, StateMachine
+from controller.core.names import spoken
 from controller.core.refusal import Refusal as Refusal
-from controller.core.state import Event, Round, State
+from controller.core.state import Round, State
+from controller.games import rulebook_of
+from controller.games.rulebook import Rule
 
 
 class Decision:
-    """What one report led to, in order. `events` go to the journal; those of kind `command.given` to the devices."""
+    """What one report led to, in order. `entries` go to the journal; the commands among them to the devices."""
 
-    __slots__ = ("concerns", "events", "now_ms", "of", "state")
-
-    def __init__(self, state: State, now_ms: int, concerns: int = ALL) -> None:
+    def __init__(self, state: State, now_ms: int) -> None:
         self.state = state
-        self.concerns = concerns  # who is to be asked, after what was decided so far
         self.now_ms = now_ms
-        self.events: list[Event] = []
-        self.of: dict[str, Any] = {}  # the device's event that this decision answers
+        self.entries: list[Entry] = []
+        self.cause: Cause | None = None  # the device's event that this decision answers
 
-    def emit(self, kind: str, *clause: str, **data: Any) -> Event:
-        """Decide one event."""
-        return self.put(kind, clause, data)
-
-    def put(self, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> Event:
-        """The same, for who has clause and data together already. The data belong to the event from now on."""
+    def emit(self, event: Event, *cited: Rule | str) -> Entry:
+        """Decide one event, by these rules; a clause that an earlier event has cited may stand for a rule."""
         state = self.state
-        data["at_ms"] = self.now_ms
-        if self.of:
-            data["of"], self.of = self.of, {}
-        event = Event(state.seq + 1, kind, clause, data)
-        apply(state, event)
-        self.events.append(event)
-        self.concerns |= CONCERNS.get(kind, ALL)
-        if "moves" in data:
-            self._check_cards(event)
-        return event
+        event.at_ms = self.now_ms
+        event.of, self.cause = self.cause, None
+        entry = Entry(state.seq + 1, cite(state, cited), event)
+        apply(state, entry)
+        self.entries.append(entry)
+        if getattr(event, "moves", None) is not None:
+            self._check_cards(entry, event.deck)  # type: ignore[attr-defined]
+        return entry
 
-    def _check_cards(self, event: Event) -> None:
-        deck = self.state.decks.get(event.data["deck"])
+    def _check_cards(self, entry: Entry, name: str) -> None:
+        deck = self.state.decks.get(name)
         wrong = ledger.broken(deck.cards, self.state.setup.game.deck_size) if deck else ""
         if wrong:
-            self.emit("ledger.broken", "3.A(1)(3)", deck=event.data["deck"], reason=wrong, by_event=event.seq)
+            self.emit(LedgerBroken(deck=name, reason=wrong, by_event=entry.seq), Rule.DECK_COMPOSITION)
 
-    def refuse(self, action: Action, refusal: Refusal, kind: str = "action.refused") -> None:
-        """Say no, and why."""
+    def refuse(self, action: Action, refusal: Refusal, event: type[ActionRefused] = ActionRefused) -> None:
+        """Refuse an action, and say why."""
         self.emit(
-            kind,
-            *refusal.clause,
-            action=name_of(action),
-            who=action.who,
-            role=str(action.role),
-            reason=refusal.reason,
-            possible_when=refusal.possible_when,
+            event(
+                action=name_of(action),
+                who=action.who,
+                role=str(action.role),
+                reason=refusal.reason,
+                possible_when=refusal.possible_when,
+            ),
+            *refusal.rules,
         )
 
-    def may(self, kind: str, deck: str = "", device: str = "") -> bool:
-        """Whether all machines concerned allow an event of this kind now."""
-        return why_not(self.state, kind, deck, device) is None
+    def may(self, event: type[Event], deck: str = "", device: str = "") -> bool:
+        """Whether all machines concerned allow this event now."""
+        return why_not(self.state, event, deck, device) is None
 
     @property
     def round(self) -> Round:
@@ -74,31 +71,31 @@ class Decision:
         return self.state.round
 
 
-def why_not(state: State, kind: str, deck: str = "", device: str = "") -> Refusal | None:
-    """Why the machines do not allow an event of this kind now; None if they do."""
-    if not TABLE_MACHINE.allows(state.table, kind):
-        return _not_now(TABLE_MACHINE, f"the table is {words(state.table)}", kind)
+def cite(state: State, cited: tuple[Rule | str, ...]) -> tuple[str, ...]:
+    """The clauses of these rules in the table's game, with its dealing method."""
+    return rulebook_of(state.setup.game).cite(cited, state.method) if cited else ()
+
+
+def why_not(state: State, event: type[Event], deck: str = "", device: str = "") -> Refusal | None:
+    """Why the machines do not allow this event now; None if they do."""
+    if not TABLE_MACHINE.allows(state.table, event):
+        return _not_now(TABLE_MACHINE, f"the table is {spoken(state.table)}", event)
     found = state.decks.get(deck)
-    if found and not DECK_MACHINE.allows(found.state, kind):
-        return _not_now(DECK_MACHINE, f"deck {deck} is {words(found.state)}", kind)
+    if found and not DECK_MACHINE.allows(found.state, event):
+        return _not_now(DECK_MACHINE, f"deck {deck} is {spoken(found.state)}", event)
     thing = state.devices.get(device)
-    if thing and not DEVICE_MACHINE.allows(thing.state, kind):
-        return _not_now(DEVICE_MACHINE, f"the {device} is {words(thing.state)}", kind)
+    if thing and not DEVICE_MACHINE.allows(thing.state, event):
+        return _not_now(DEVICE_MACHINE, f"the {device} is {spoken(thing.state)}", event)
     return None
 
 
-def words(state: str) -> str:
-    """A state's name as people say it."""
-    return state.replace("_", " ")
-
-
-def _not_now(machine: Moves[Any], now: str, kind: str) -> Refusal:
-    return Refusal(now, _when(machine, kind))
+def _not_now(machine: StateMachine[Any], now: str, event: type[Event]) -> Refusal:
+    return Refusal(now, _when(machine, event))
 
 
 @functools.cache  # a picture of the table asks for it 25 times
-def _when(machine: Moves[Any], kind: str) -> str:
-    states = [words(state) for state in machine.when(kind)]
+def _when(machine: StateMachine[Any], event: type[Event]) -> str:
+    states = [spoken(state) for state in machine.when(event)]
     when = " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
     return f"the {machine.name} is {when}"
 

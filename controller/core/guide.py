@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, OnDeck, OnDevice
-from controller.core.decision import Refusal, why_not
+from controller.core.actions import Action, AnyAction, OnDeck, OnDevice, ReceiveDeck
+from controller.core.decision import Refusal, cite, why_not
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, next_place
@@ -26,6 +26,7 @@ from controller.core.rules.guards import (
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
 from controller.games.game import Method
+from controller.games.rulebook import Rule
 
 Offer = dict[str, str | bool]  # an action, and those of its fields that the state knows
 
@@ -43,11 +44,11 @@ class Step(msgspec.Struct, frozen=True):
 _ACTIONS: tuple[type[Action], ...] = AnyAction.__args__
 
 _OPENING: dict[DeckState, tuple[str, str, str]] = {
-    DeckState.RECEIVED: ("The dealer inspects deck {}.", "4.A", "inspect_deck"),
-    DeckState.INSPECTED: ("A floorperson verifies deck {}.", "4.A", "verify_deck"),
-    DeckState.VERIFIED: ("Spread deck {} face up for the first player.", "4.B", "spread_deck"),
-    DeckState.SPREAD: ("Turn deck {} face down and wash it.", "4.C", "wash_deck"),
-    DeckState.WASHED: ("Stack deck {}.", "4.C", "stack_deck"),
+    DeckState.RECEIVED: ("The dealer inspects deck {}.", Rule.INSPECT_DECK, "inspect_deck"),
+    DeckState.INSPECTED: ("A floorperson verifies deck {}.", Rule.INSPECT_DECK, "verify_deck"),
+    DeckState.VERIFIED: ("Spread deck {} face up for the first player.", Rule.SPREAD_DECK, "spread_deck"),
+    DeckState.SPREAD: ("Turn deck {} face down and wash it.", Rule.WASH_DECK, "wash_deck"),
+    DeckState.WASHED: ("Stack deck {}.", Rule.WASH_DECK, "stack_deck"),
 }
 
 
@@ -57,9 +58,9 @@ def allowed_actions(state: State) -> tuple[str, ...]:
 
 
 def _possible(state: State, kind: type[Action]) -> bool:
-    decks = list(state.decks) if issubclass(kind, OnDeck) and kind.kind != "deck.received" else [""]
+    decks = list(state.decks) if issubclass(kind, OnDeck) and not issubclass(kind, ReceiveDeck) else [""]
     devices = list(state.devices) if issubclass(kind, OnDevice) else [""]
-    return any(why_not(state, kind.kind, deck, device) is None for deck in decks for device in devices)
+    return any(why_not(state, kind.leads_to, deck, device) is None for deck in decks for device in devices)
 
 
 def next_step(state: State, now_ms: int) -> Step:
@@ -71,7 +72,7 @@ def next_step(state: State, now_ms: int) -> Step:
         or _ordinary(state, now_ms)
         or Step("Wait.", "The devices are at work.")
     )
-    return msgspec.structs.replace(step, allowed_actions=allowed_actions(state))
+    return msgspec.structs.replace(step, clause=cite(state, step.clause), allowed_actions=allowed_actions(state))
 
 
 # --- when something is wrong ----------------------------------------------------------------------------------------
@@ -105,14 +106,14 @@ def _gather_one(state: State, name: str) -> Step:
     if not place:
         locked_out = f"Deck {name} is locked out."
         leaves: Offer = {"action": "remove_deck", "deck": name}
-        return Step(f"A floorperson takes deck {name} off the table.", locked_out, ("5.D",), (leaves,))
+        return Step(f"A floorperson takes deck {name} off the table.", locked_out, (Rule.WRONG_COUNT,), (leaves,))
     if place == ledger.MISSING:
         number = deck.cards[place]
         text = (
             f"{number} cards of deck {name} are missing: find them" if number > 0 else f"Deck {name} has too many cards"
         )
         offers = (*((gathered,) if number > 0 else ()), {"action": "declare_missing", "deck": name})
-        return Step(f"{text}, or a floorperson declares it.", why, ("5.D",), offers)
+        return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers)
     if place == ledger.TAKEN:
         text = "Lay the cards that were taken from the shoe last on the pile, and count them."
         return Step(text, "They were taken as the round became void.", do=(gathered,))
@@ -177,7 +178,7 @@ def _warning(state: State) -> Step | None:
                 seen_to = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
             text = f"{seen_to}, or a floorperson takes it out of service."
             taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}
-            return Step(text, warned.text, (*clause, "13.H"), (*opened, taken_out))
+            return Step(text, warned.text, (*clause, Rule.OUT_OF_SERVICE), (*opened, taken_out))
         return Step("See to the warning.", warned.text, clause)
     return None
 
@@ -226,7 +227,7 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         backs = {deck.back for deck in state.decks.values()}
         wanted = next(back for back in state.setup.backs if back not in backs)
         brought: Offer = {"action": "receive_deck", "back": wanted}
-        return Step(f"Bring a new {wanted} deck.", "A deck is missing.", ("4.A",), (brought,))
+        return Step(f"Bring a new {wanted} deck.", "A deck is missing.", (Rule.INSPECT_DECK,), (brought,))
     first = due_deck(state)
     for name in sorted(state.decks, key=lambda name: name != first):
         step = _deck(state, name)
@@ -247,13 +248,13 @@ def _deck(state: State, name: str) -> Step | None:
     if found in (DeckState.STACKED, DeckState.RACKED) or (found is DeckState.MIXED and counts(state)):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
-        return Step(text, "It is shuffled before it is played.", ("5.A",), (shuffled,))
+        return Step(text, "It is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
     if found is DeckState.MIXED and not self_reshuffling(state):
         why = "The cover card goes in at least ten cards from the top."
-        return Step(f"Cut deck {name}.", why, ("5.F",), ({"action": "cut_deck", "deck": name},))
+        return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         where = "Take deck {} into the hand." if state.method is Method.HAND else "Put deck {} into the shoe."
-        return Step(where.format(name), "It is its turn.", ("10.A",), ({"action": "load_deck", "deck": name},))
+        return Step(where.format(name), "It is its turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},))
     if found is DeckState.SHUFFLED:
         exit_ = state.devices["shuffler"].at_exit
         return Step(f"Take deck {name} from the shuffler.", "It is shuffled.") if exit_ else None
@@ -265,7 +266,9 @@ def _betting(state: State, now_ms: int) -> Step | None:
     if refusal:
         out: Offer = {"action": "unload_deck", "deck": due_deck(state)}
         return _because("No round can start with this deck: take it out.", refusal, out)
-    return Step("Take the bets, then say: no more bets.", "The deck is loaded.", ("10",), ({"action": "close_bets"},))
+    return Step(
+        "Take the bets, then say: no more bets.", "The deck is loaded.", (Rule.DEALING,), ({"action": "close_bets"},)
+    )
 
 
 def _dealing(state: State, now_ms: int) -> Step | None:
@@ -277,18 +280,20 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(
             f"Deal to {_hand(stack.target)}.",
             "From the dealer's left, clockwise.",
-            ("8" if state.method is Method.MANUAL_SHOE else "9",),
+            (Rule.DEALING,),
             ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"}),
         )
     shoe = state.devices["shoe"]
     if shoe.at_exit:
         what = "one face up goes to the rack" if round_.to_rack else "face down"
         return Step(
-            f"Take the stack to {_hand(stack.target)}, {what}.", "From the dealer's left, clockwise.", ("10.B(1)(2)",)
+            f"Take the stack to {_hand(stack.target)}, {what}.",
+            "From the dealer's left, clockwise.",
+            (Rule.DEAL_STACKS,),
         )
     if shoe.hindered:
         again: Offer = {"action": "try_again", "device": "shoe"}
-        return Step("See to the shoe, and try again.", _refused(state, "shoe"), ("10",), (again,))
+        return Step("See to the shoe, and try again.", _refused(state, "shoe"), (Rule.DEALING,), (again,))
     return Step("Wait for the shoe.", f"It forms the stack for {_hand(stack.target)}.")
 
 
@@ -296,12 +301,12 @@ def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
         if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
-            return Step("Take the stub from the shoe.", "All hands have their cards.", ("10.B(5)",))
+            return Step("Take the stub from the shoe.", "All hands have their cards.", (Rule.STUB_LEAVES,))
         first, opened = _open_first(state, "shoe" if round_.method is Method.AUTOMATED_SHOE else "")
         taken: Offer = {"action": "remove_stub"}
-        return Step(f"{first}Take the stub out.", "All hands have their cards.", ("10.B(5)",), (*opened, taken))
+        return Step(f"{first}Take the stub out.", "All hands have their cards.", (Rule.STUB_LEAVES,), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
-        due = ("8.E", "9.D", "10.C")
+        due = (Rule.STUB_COUNT_DUE,)
         return Step(
             "Count the stub face down, and say how many.", "Its count is due.", due, ({"action": "count_stub"},)
         )
@@ -313,34 +318,39 @@ def _acting(state: State, now_ms: int) -> Step | None:
         return _dealing(state, now_ms)
     acted: Offer = {"action": "players_acted"}
     why = "Then say that all have acted."
-    return _stub(state) or Step("Ask each player to play or fold.", why, ("11.D(2)",), (acted,))
+    return _stub(state) or Step("Ask each player to play or fold.", why, (Rule.REVEAL_DEALER,), (acted,))
 
 
 def _revealing(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)):
         return _dealing(state, now_ms)
     shown: Offer = {"action": "reveal_dealer"}
-    return _stub(state) or Step("Show the dealer's cards.", "All players have acted.", ("11.D(2)",), (shown,))
+    return _stub(state) or Step("Show the dealer's cards.", "All players have acted.", (Rule.REVEAL_DEALER,), (shown,))
 
 
 def _clearing(state: State, now_ms: int) -> Step | None:
     text = "Settle, and collect the hands from your right to your left."
-    return _stub(state) or Step(text, "", ("11.E",), ({"action": "collect_all"},))
+    return _stub(state) or Step(text, "", (Rule.COLLECT_HANDS,), ({"action": "collect_all"},))
 
 
 def _misdeal(state: State, now_ms: int) -> Step | None:
     answers: tuple[Offer, ...] = tuple({"action": "answer_misdeal", "misdealt": yes} for yes in (True, False))
     text = "Were the cards misdealt? Answer yes or no."
-    return Step(text, "The stub does not fit.", ("8.G", "9.F", "10.E"), answers)
+    return Step(text, "The stub does not fit.", (Rule.STUB_WRONG,), answers)
 
 
 def _idle(state: State, now_ms: int) -> Step | None:
     for name, deck in state.decks.items():
-        if not self_reshuffling(state) and deck.state in (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED,
-                                                          DeckState.CUT, DeckState.DELIVERED):  # fmt: skip
+        if not self_reshuffling(state) and deck.state in (
+            DeckState.RACKED,
+            DeckState.STACKED,
+            DeckState.MIXED,
+            DeckState.CUT,
+            DeckState.DELIVERED,
+        ):
             spread: Offer = {"action": "spread_deck", "deck": name}
-            return Step(f"Spread deck {name} face down.", "Nobody plays.", ("5.H",), (spread,))
-    return Step("Wait for a player.", "Nobody plays.", ("5.H",), ({"action": "player_arrived"},))
+            return Step(f"Spread deck {name} face down.", "Nobody plays.", (Rule.IDLE_TABLE,), (spread,))
+    return Step("Wait for a player.", "Nobody plays.", (Rule.IDLE_TABLE,), ({"action": "player_arrived"},))
 
 
 def _round(state: State) -> Round:
@@ -359,7 +369,7 @@ def _inside(state: State, name: str) -> bool:
 
 
 def _because(text: str, refusal: Refusal, *offers: Offer) -> Step:
-    return Step(text, refusal.reason, refusal.clause, offers)
+    return Step(text, refusal.reason, refusal.rules, offers)
 
 
 _BY_STATE = {

@@ -1,50 +1,60 @@
-"""What the journal tells afterwards: a round as it was dealt, and what a wrong count may have touched."""
+"""What the journal shows afterwards: a round as it was dealt, and what a wrong count may have affected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from controller.core.clauses import enforces
-from controller.core.state import Event
+from controller.core.enforcement import enforces
+from controller.core.events.decks import CountAccepted
+from controller.core.events.event import Entry
+from controller.core.events.rounds import (
+    CardFoundFaceUp,
+    HandCollected,
+    RoundCompleted,
+    RoundStarted,
+    RoundVoided,
+    StackTakenToHand,
+)
+from controller.games.rulebook import Rule
 
 
-@enforces("11.E")
-def rebuild(events: Iterable[Event], number: int) -> dict[str, Any]:
-    """A round: who got which cards, in which order they were collected, how it ended. Empty if it never was."""
+@enforces(Rule.COLLECT_HANDS)
+def rebuild(entries: Iterable[Entry], number: int) -> dict[str, Any]:
+    """A round: who got which cards, in which order they were collected, how it ended. Empty if there was none."""
     found: dict[str, Any] = {}
-    for event in events:
-        data = event.data
-        if data.get("round") != number:
+    for entry in entries:
+        event = entry.event
+        if getattr(event, "round", None) != number:
             continue
-        if event.kind == "round.started":
-            found = {key: data[key] for key in ("round", "deck", "seats", "method")}
+        if isinstance(event, RoundStarted):
+            found = {"round": event.round, "deck": event.deck, "seats": event.seats, "method": event.method}
             found |= {"hands": {}, "collected": [], "face_up": 0, "ended": ""}
-        elif event.kind == "stack.taken":
-            hand = found["hands"].setdefault(data["target"], {"cards": 0, "kinds": []})
-            hand["cards"] += data["kept"]
-            hand["kinds"] += data.get("kinds", [])
-        elif event.kind == "card.face_up":
+        elif isinstance(event, StackTakenToHand):
+            hand = found["hands"].setdefault(event.target, {"cards": 0, "kinds": []})
+            hand["cards"] += event.kept
+            hand["kinds"] += event.kinds or []
+        elif isinstance(event, CardFoundFaceUp):
             found["face_up"] += 1
-        elif event.kind == "hand.collected":
-            found["collected"].append(data["target"])
-        elif event.kind in ("round.completed", "round.voided"):
+        elif isinstance(event, HandCollected):
+            found["collected"].append(event.target)
+        elif isinstance(event, RoundCompleted | RoundVoided):
             found["ended"] = event.kind
     return found
 
 
-@enforces("5.D")
-def impact(events: Iterable[Event], deck: str) -> list[dict[str, Any]]:
-    """The rounds and stacks that were dealt from a deck since it was last counted right."""
+@enforces(Rule.WRONG_COUNT)
+def impact(entries: Iterable[Entry], deck: str) -> list[dict[str, Any]]:
+    """The rounds and stacks that were dealt from a deck since its last correct count."""
     rounds: list[dict[str, Any]] = []
-    for event in events:
-        data = event.data
-        if data.get("deck") != deck:
+    for entry in entries:
+        event = entry.event
+        if getattr(event, "deck", None) != deck:
             continue
-        if event.kind == "count.accepted":
+        if isinstance(event, CountAccepted):
             rounds = []
-        elif event.kind == "round.started":
-            rounds.append({"round": data["round"], "at_ms": data["at_ms"], "stacks": []})
-        elif event.kind == "stack.taken" and rounds:
-            rounds[-1]["stacks"].append({"target": data["target"], "cards": data["kept"]})
+        elif isinstance(event, RoundStarted):
+            rounds.append({"round": event.round, "at_ms": event.at_ms, "stacks": []})
+        elif isinstance(event, StackTakenToHand) and rounds:
+            rounds[-1]["stacks"].append({"target": event.target, "cards": event.kept})
     return rounds

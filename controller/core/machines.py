@@ -1,9 +1,9 @@
 """The three machines of a table, as tables of data: the table itself, a deck, a device.
 
-Theory of operation. What triggers a machine is the kind of a journal event: `round.started` moves the table from
-betting to dealing, and the deck from loaded to in play. `apply` fires the triggers and nothing else does. Before an
-event is emitted, `allows` is asked; what a state does not list is refused there. A row without a target leaves the
-state as it is, and says that the event may happen in it. The machines know nothing of clauses: guards stand beside.
+Theory of operation. Journal events trigger the machines: `RoundStarted` moves the table from betting to dealing, and
+the deck from loaded to in play. Only `apply` triggers them. Before an event is emitted, the rules ask `allows`; what
+is not in the table for a state is refused there. A row without a target leaves the state as it is, and says that the
+event may happen in it. The machines know nothing of rules and clauses: the guards in core/rules do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,87 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any, Final, Generic, TypeVar
 
-from transitions import Machine as _Machine
+from transitions import Machine
+
+from controller.core.events.decks import (
+    CutMade,
+    CutRecutRequired,
+    DeckAcceptedPrepared,
+    DeckDelivered,
+    DeckGathered,
+    DeckInserted,
+    DeckInspected,
+    DeckLoaded,
+    DeckLockedOut,
+    DeckReadyToCut,
+    DeckRecalled,
+    DeckReceived,
+    DeckRemoved,
+    DeckShuffledByHand,
+    DeckSpread,
+    DeckStacked,
+    DeckVerified,
+    DeckWashed,
+    ReshuffleDirected,
+    ShuffleCompleted,
+    ShuffleFailed,
+    ShuffleStarted,
+)
+from controller.core.events.devices import (
+    CommandGiven,
+    CycleCompleted,
+    CycleFailed,
+    DeviceAccepted,
+    DeviceCleared,
+    DeviceConnected,
+    DeviceFailed,
+    DeviceInService,
+    DeviceJammed,
+    DeviceLost,
+    DeviceOutOfService,
+    DeviceRefused,
+    DeviceResumed,
+)
+from controller.core.events.event import Event
+from controller.core.events.rounds import (
+    AllActed,
+    CardDrawnInError,
+    CardFoundFaceUp,
+    CardRequested,
+    DealerCardExposed,
+    DealerHeld,
+    DealerRevealed,
+    DealingCompleted,
+    HandCollected,
+    HandFoundWrong,
+    MisdealAnswered,
+    RoundCompleted,
+    RoundStarted,
+    RoundVoided,
+    StackDispensed,
+    StackTakenToHand,
+    StubCounted,
+    StubCountWanted,
+    StubRejected,
+    StubRemoved,
+    VoidCompleted,
+    WagersReturned,
+)
+from controller.core.events.table import (
+    BetsClosed,
+    BettingOpened,
+    BettingWithdrawn,
+    MethodChanged,
+    OpeningCompleted,
+    PlayerCame,
+    SeatsWagered,
+    TableClosed,
+    TableConfigured,
+    TableIdled,
+    TableOpened,
+    TableResumed,
+    TableSuspended,
+)
 
 
 class TableState(StrEnum):
@@ -69,186 +149,191 @@ class DeviceState(StrEnum):
     OUT_OF_SERVICE = "out_of_service"
 
 
-T: Final = TableState
+T: Final = TableState  # short names for the tables below
 D: Final = DeckState
 V: Final = DeviceState
-Row = tuple[str, Iterable[Any], Any]
+Row = tuple[type[Event], Iterable[Any], Any]
 
 _ROUND: Final = (T.DEALING, T.ACTING, T.REVEALING, T.CLEARING)
+IN_A_ROUND: Final = (*_ROUND, T.STUB_COUNT)
 _PREPARING: Final = (T.OPENING, T.WAITING, T.SUSPENDED)
 _AFTER_DEAL: Final = (T.ACTING, T.REVEALING, T.CLEARING)
 
 TABLE: Final[tuple[Row, ...]] = (
-    # kind, from, to (None: stays)
-    ("table.configured", [T.CLOSED], None),
-    ("table.opened", [T.CLOSED], T.OPENING),
-    ("opening.completed", [T.OPENING], T.WAITING),
-    ("betting.opened", [T.WAITING], T.BETTING),
-    ("betting.withdrawn", [T.BETTING], T.WAITING),
-    ("round.started", [T.BETTING], T.DEALING),
-    ("dealing.completed", [T.DEALING], T.ACTING),
-    ("players.acted", [T.ACTING], T.REVEALING),
-    ("dealer.revealed", [T.REVEALING], T.CLEARING),
-    ("round.completed", [T.CLEARING], T.WAITING),
-    ("stub.rejected", _AFTER_DEAL, T.STUB_COUNT),
-    ("round.voided", [*_ROUND, T.STUB_COUNT], T.VOIDING),
-    ("void.completed", [T.VOIDING], T.WAITING),
-    ("table.suspended", [T.WAITING, T.BETTING], T.SUSPENDED),
-    ("table.resumed", [T.SUSPENDED], T.WAITING),
-    ("table.idled", [T.WAITING, T.BETTING], T.IDLE),
-    ("player.arrived", [T.IDLE], T.OPENING),
-    ("table.closed", [T.OPENING, T.WAITING, T.SUSPENDED, T.IDLE], T.CLOSED),
+    # event, from, to (None: stays)
+    (TableConfigured, [T.CLOSED], None),
+    (TableOpened, [T.CLOSED], T.OPENING),
+    (OpeningCompleted, [T.OPENING], T.WAITING),
+    (BettingOpened, [T.WAITING], T.BETTING),
+    (BettingWithdrawn, [T.BETTING], T.WAITING),
+    (RoundStarted, [T.BETTING], T.DEALING),
+    (DealingCompleted, [T.DEALING], T.ACTING),
+    (AllActed, [T.ACTING], T.REVEALING),
+    (DealerRevealed, [T.REVEALING], T.CLEARING),
+    (RoundCompleted, [T.CLEARING], T.WAITING),
+    (StubRejected, _AFTER_DEAL, T.STUB_COUNT),
+    (RoundVoided, IN_A_ROUND, T.VOIDING),
+    (VoidCompleted, [T.VOIDING], T.WAITING),
+    (TableSuspended, [T.WAITING, T.BETTING], T.SUSPENDED),
+    (TableResumed, [T.SUSPENDED], T.WAITING),
+    (TableIdled, [T.WAITING, T.BETTING], T.IDLE),
+    (PlayerCame, [T.IDLE], T.OPENING),
+    (TableClosed, [T.OPENING, T.WAITING, T.SUSPENDED, T.IDLE], T.CLOSED),
     # what may happen in a state without leaving it
-    ("seats.wagered", [T.BETTING], None),
-    ("bets.closed", [T.BETTING], None),
-    ("stack.dispensed", [T.DEALING, T.ACTING, T.REVEALING], None),
-    ("dealer.held", [T.DEALING], None),
-    ("stack.taken", [T.DEALING, T.ACTING, T.REVEALING], None),
-    ("card.requested", [T.ACTING], None),
-    ("card.face_up", [T.DEALING, T.ACTING, T.REVEALING], None),
-    ("card.drawn_in_error", [T.DEALING], None),
-    ("dealer_card.exposed", [T.DEALING, T.ACTING], None),
-    ("hand.found_wrong", [*_ROUND], None),
-    ("hand.collected", [T.REVEALING, T.CLEARING], None),
-    ("stub.count_wanted", [T.DEALING, T.ACTING], None),
-    ("stub.removed", [*_AFTER_DEAL, T.STUB_COUNT], None),
-    ("stub.counted", _AFTER_DEAL, None),
-    ("misdeal.answered", [T.STUB_COUNT], None),
-    ("wagers.returned", [T.VOIDING], None),
-    ("method.changed", [*_PREPARING, T.IDLE], None),
-    ("deck.received", _PREPARING, None),
-    ("deck.inspected", _PREPARING, None),
-    ("deck.verified", _PREPARING, None),
-    ("deck.spread", [*_PREPARING, T.IDLE], None),
-    ("deck.washed", _PREPARING, None),
-    ("deck.stacked", _PREPARING, None),
-    ("deck.inserted", _PREPARING, None),
-    ("deck.shuffled_by_hand", _PREPARING, None),
-    ("cut.made", _PREPARING, None),
-    ("cut.recut_required", [T.WAITING, T.BETTING], None),
-    ("deck.loaded", [T.WAITING, T.SUSPENDED], None),
-    ("reshuffle.directed", [*_PREPARING, T.BETTING], None),
-    ("deck.removed", [*_PREPARING, T.IDLE, T.VOIDING], None),
-)  # fmt: skip
+    (SeatsWagered, [T.BETTING], None),
+    (BetsClosed, [T.BETTING], None),
+    (StackDispensed, [T.DEALING, T.ACTING, T.REVEALING], None),
+    (DealerHeld, [T.DEALING], None),
+    (StackTakenToHand, [T.DEALING, T.ACTING, T.REVEALING], None),
+    (CardRequested, [T.ACTING], None),
+    (CardFoundFaceUp, [T.DEALING, T.ACTING, T.REVEALING], None),
+    (CardDrawnInError, [T.DEALING], None),
+    (DealerCardExposed, [T.DEALING, T.ACTING], None),
+    (HandFoundWrong, [*_ROUND], None),
+    (HandCollected, [T.REVEALING, T.CLEARING], None),
+    (StubCountWanted, [T.DEALING, T.ACTING], None),
+    (StubRemoved, [*_AFTER_DEAL, T.STUB_COUNT], None),
+    (StubCounted, _AFTER_DEAL, None),
+    (MisdealAnswered, [T.STUB_COUNT], None),
+    (WagersReturned, [T.VOIDING], None),
+    (MethodChanged, [*_PREPARING, T.IDLE], None),
+    (DeckReceived, _PREPARING, None),
+    (DeckInspected, _PREPARING, None),
+    (DeckVerified, _PREPARING, None),
+    (DeckSpread, [*_PREPARING, T.IDLE], None),
+    (DeckWashed, _PREPARING, None),
+    (DeckStacked, _PREPARING, None),
+    (DeckInserted, _PREPARING, None),
+    (DeckShuffledByHand, _PREPARING, None),
+    (CutMade, _PREPARING, None),
+    (CutRecutRequired, [T.WAITING, T.BETTING], None),
+    (DeckLoaded, [T.WAITING, T.SUSPENDED], None),
+    (ReshuffleDirected, [*_PREPARING, T.BETTING], None),
+    (DeckRemoved, [*_PREPARING, T.IDLE, T.VOIDING], None),
+)
 
 _UNSHUFFLED: Final = (D.STACKED, D.RACKED, D.MIXED, D.CUT)
 _PRESENT: Final = tuple(state for state in D if state not in (D.LOCKED_OUT, D.REMOVED))
 _IDLE_HANDS: Final = (D.VERIFIED, D.WASHED, D.STACKED, D.RACKED, D.MIXED, D.CUT, D.DELIVERED)
 
 DECK: Final[tuple[Row, ...]] = (
-    ("deck.accepted_prepared", [D.RECEIVED], D.MIXED),
-    ("deck.inspected", [D.RECEIVED], D.INSPECTED),
-    ("deck.verified", [D.INSPECTED], D.VERIFIED),
-    ("deck.spread", _IDLE_HANDS, D.SPREAD),
-    ("deck.washed", [D.SPREAD], D.WASHED),
-    ("deck.stacked", [D.WASHED], D.STACKED),
-    ("deck.inserted", _UNSHUFFLED, D.INFEED),
-    ("shuffle.started", [D.INFEED], D.SHUFFLING),
-    ("shuffle.completed", [D.SHUFFLING], D.SHUFFLED),
-    ("shuffle.failed", [D.INFEED, D.SHUFFLING], D.RECALLED),
-    ("deck.shuffled_by_hand", _UNSHUFFLED, D.MIXED),
-    ("cut.made", [D.MIXED], D.CUT),
-    ("deck.delivered", [D.SHUFFLED], D.DELIVERED),
-    ("deck.loaded", [D.SHUFFLED, D.DELIVERED, D.CUT, D.MIXED], D.LOADED),
-    ("round.started", [D.LOADED], D.IN_PLAY),
-    ("round.completed", [D.IN_PLAY], D.RACKED),
-    ("round.voided", [D.IN_PLAY], D.VOIDED),
-    ("void.completed", [D.VOIDED], D.STACKED),
-    ("deck.recalled", [D.INFEED, D.SHUFFLED, D.DELIVERED, D.MIXED, D.CUT, D.LOADED], D.RECALLED),
-    ("deck.gathered", [D.RECALLED], D.STACKED),
-    ("deck.ready_to_cut", [D.RECALLED], D.MIXED),
-    ("cut.recut_required", [D.CUT], D.MIXED),
-    ("deck.locked_out", _PRESENT, D.LOCKED_OUT),
-    ("deck.removed", [*_PRESENT, D.LOCKED_OUT], D.REMOVED),
-)  # fmt: skip
+    (DeckAcceptedPrepared, [D.RECEIVED], D.MIXED),
+    (DeckInspected, [D.RECEIVED], D.INSPECTED),
+    (DeckVerified, [D.INSPECTED], D.VERIFIED),
+    (DeckSpread, _IDLE_HANDS, D.SPREAD),
+    (DeckWashed, [D.SPREAD], D.WASHED),
+    (DeckStacked, [D.WASHED], D.STACKED),
+    (DeckInserted, _UNSHUFFLED, D.INFEED),
+    (ShuffleStarted, [D.INFEED], D.SHUFFLING),
+    (ShuffleCompleted, [D.SHUFFLING], D.SHUFFLED),
+    (ShuffleFailed, [D.INFEED, D.SHUFFLING], D.RECALLED),
+    (DeckShuffledByHand, _UNSHUFFLED, D.MIXED),
+    (CutMade, [D.MIXED], D.CUT),
+    (DeckDelivered, [D.SHUFFLED], D.DELIVERED),
+    (DeckLoaded, [D.SHUFFLED, D.DELIVERED, D.CUT, D.MIXED], D.LOADED),
+    (RoundStarted, [D.LOADED], D.IN_PLAY),
+    (RoundCompleted, [D.IN_PLAY], D.RACKED),
+    (RoundVoided, [D.IN_PLAY], D.VOIDED),
+    (VoidCompleted, [D.VOIDED], D.STACKED),
+    (DeckRecalled, [D.INFEED, D.SHUFFLED, D.DELIVERED, D.MIXED, D.CUT, D.LOADED], D.RECALLED),
+    (DeckGathered, [D.RECALLED], D.STACKED),
+    (DeckReadyToCut, [D.RECALLED], D.MIXED),
+    (CutRecutRequired, [D.CUT], D.MIXED),
+    (DeckLockedOut, _PRESENT, D.LOCKED_OUT),
+    (DeckRemoved, [*_PRESENT, D.LOCKED_OUT], D.REMOVED),
+)
 
 _CONNECTED: Final = (V.READY, V.WORKING, V.JAMMED, V.FAILED)
 
 DEVICE: Final[tuple[Row, ...]] = (
-    ("device.connected", [V.UNKNOWN, V.LOST, *_CONNECTED], V.READY),
-    ("device.refused", [V.UNKNOWN, V.LOST, *_CONNECTED], V.UNKNOWN),
-    ("device.accepted", [V.UNKNOWN], V.UNKNOWN),
-    ("device.lost", _CONNECTED, V.LOST),
-    ("device.resumed", [V.READY], V.WORKING),
-    ("command.given", [V.READY, V.JAMMED], V.WORKING),
-    ("cycle.completed", [V.WORKING], V.READY),
-    ("cycle.failed", [V.WORKING], V.READY),
-    ("device.jammed", [V.READY, V.WORKING], V.JAMMED),
-    ("device.cleared", [V.WORKING], V.READY),
-    ("device.failed", [V.READY, V.WORKING, V.JAMMED], V.FAILED),
-    ("device.out_of_service", [V.UNKNOWN, V.READY, V.JAMMED, V.FAILED, V.LOST], V.OUT_OF_SERVICE),
-    ("device.in_service", [V.OUT_OF_SERVICE], V.UNKNOWN),
-)  # fmt: skip
+    (DeviceConnected, [V.UNKNOWN, V.LOST, *_CONNECTED], V.READY),
+    (DeviceRefused, [V.UNKNOWN, V.LOST, *_CONNECTED], V.UNKNOWN),
+    (DeviceAccepted, [V.UNKNOWN], V.UNKNOWN),
+    (DeviceLost, _CONNECTED, V.LOST),
+    (DeviceResumed, [V.READY], V.WORKING),
+    (CommandGiven, [V.READY, V.JAMMED], V.WORKING),
+    (CycleCompleted, [V.WORKING], V.READY),
+    (CycleFailed, [V.WORKING], V.READY),
+    (DeviceJammed, [V.READY, V.WORKING], V.JAMMED),
+    (DeviceCleared, [V.WORKING], V.READY),
+    (DeviceFailed, [V.READY, V.WORKING, V.JAMMED], V.FAILED),
+    (DeviceOutOfService, [V.UNKNOWN, V.READY, V.JAMMED, V.FAILED, V.LOST], V.OUT_OF_SERVICE),
+    (DeviceInService, [V.OUT_OF_SERVICE], V.UNKNOWN),
+)
 
 S = TypeVar("S", bound=StrEnum)
 
 
-class Moves(Generic[S]):
-    """One machine over many things: a state and a kind of event in, the next state out."""
+class StateMachine(Generic[S]):
+    """One machine of the `transitions` library, over many things: a state and an event in, the next state out.
+
+    The library's machine is what decides. `_next` is read off it once: the machine has no guards and no callbacks, so
+    its answer to the same question is always the same, and it is asked for thousands of times a second.
+    """
 
     def __init__(self, name: str, states: type[S], rows: tuple[Row, ...], initial: S) -> None:
         self.name = name
         self.states = states
         self.rows = rows
         self.initial = initial
-        self.kinds = frozenset(kind for kind, _, _ in rows)
-        self._sources = {kind: tuple(sources) for kind, sources, _ in rows}
-        self._allowed = {kind: frozenset(sources) for kind, sources in self._sources.items()}
-        assert len(self._sources) == len(rows), "a kind has one row"
-        self._cursor = SimpleNamespace()  # what the library moves: it is set to a state, triggered, and read
-        self._machine = _Machine(
+        self._cursor = SimpleNamespace()  # the model: it is set to a state, triggered, and read
+        self._machine = Machine(
             self._cursor,
             states=states,
             initial=initial,
-            transitions=[{"trigger": kind, "source": list(s), "dest": dest} for kind, s, dest in rows],
+            transitions=[
+                {"trigger": event.kind, "source": list(sources), "dest": dest} for event, sources, dest in rows
+            ],
             auto_transitions=False,
             send_event=True,
             ignore_invalid_triggers=False,
         )
-        self._moves: dict[str, dict[S, S]] = {}
+        self.events: Final = frozenset(event for event, _, _ in rows)
+        assert len(self.events) == len(rows), "an event has one row"
+        self._next: dict[type[Event], dict[S, S]] = {event: self._read_off(event) for event in self.events}
 
-    def moves(self, kind: str) -> dict[S, S]:
-        """What follows each state by an event of this kind. The library is asked once for each: it has no guard and no
-        callback here, so its answer is always the same, and asked for thousands of times.
-        """
-        found = self._moves.get(kind)
-        if found is None:
-            self._moves[kind] = found = {state: self._trigger(state, kind) for state in self._sources[kind]}
-        return found
+    def _read_off(self, event: type[Event]) -> dict[S, S]:
+        """Where the library's machine goes from each state with this event."""
+        sources = [self.states[name] for name in self._machine.events[event.kind].transitions]
+        return {source: self.trigger(source, event) for source in sources}
 
-    def allows(self, state: S, kind: str) -> bool:
-        """Whether an event of this kind may happen in this state; a kind the machine does not know always may."""
-        allowed = self._allowed.get(kind)
-        return allowed is None or state in allowed
+    def allows(self, state: S, event: type[Event]) -> bool:
+        """Whether this event may happen in this state; an event that the machine does not know always may."""
+        found = self._next.get(event)
+        return found is None or state in found
 
-    def when(self, kind: str) -> tuple[S, ...]:
+    def when(self, event: type[Event]) -> tuple[S, ...]:
         """The states in which this may happen."""
-        return self._sources[kind]
+        return tuple(self._next[event])
 
-    def after(self, state: S, kind: str) -> S:
-        """The state after an event of this kind. An event that the state does not allow is an error of the caller."""
-        found = self.moves(kind).get(state)
-        return self._trigger(state, kind) if found is None else found  # the library says what is wrong
+    def after(self, state: S, event: type[Event]) -> S:
+        """The state after an event. One that is not allowed raises the library's MachineError, with state and event."""
+        found = self._next[event].get(state)
+        return self.trigger(state, event) if found is None else found
 
-    def _trigger(self, state: S, kind: str) -> S:
+    def trigger(self, state: S, event: type[Event]) -> S:
+        """The same, by the library's machine itself."""
         self._cursor.state = state
-        self._cursor.trigger(kind)  # the library has put it there
+        self._cursor.trigger(event.kind)
         after: S = self._cursor.state
         return after
 
+    def diagram(self) -> str:
+        """A Mermaid state diagram of what moves the machine, not of what it merely allows.
 
-TABLE_MACHINE: Final = Moves("table", TableState, TABLE, TableState.CLOSED)
-DECK_MACHINE: Final = Moves("deck", DeckState, DECK, DeckState.RECEIVED)
-DEVICE_MACHINE: Final = Moves("device", DeviceState, DEVICE, DeviceState.UNKNOWN)
-MACHINES: Final[tuple[Moves[Any], ...]] = (TABLE_MACHINE, DECK_MACHINE, DEVICE_MACHINE)
+        The library draws one too, with every event that leaves a state as it is as an arrow: forty of them here.
+        """
+        arrows: dict[tuple[S, S], list[str]] = {}
+        for kind, event in self._machine.events.items():
+            for source, (transition, *_) in event.transitions.items():
+                if transition.dest is not None:
+                    arrows.setdefault((self.states[source], self.states[transition.dest]), []).append(kind)
+        out = ["stateDiagram-v2", f"    [*] --> {self.initial}"]
+        out += [f"    {source} --> {dest}: {', '.join(kinds)}" for (source, dest), kinds in arrows.items()]
+        return "\n".join(out)
 
 
-def diagram(machine: Moves[Any]) -> str:
-    """The machine as a Mermaid state diagram: what moves it, not what it merely allows."""
-    out = ["stateDiagram-v2", f"    [*] --> {machine.initial}"]
-    arrows: dict[tuple[str, str], list[str]] = {}
-    for kind, sources, dest in machine.rows:
-        for source in sources if dest is not None else ():
-            arrows.setdefault((str(source), str(dest)), []).append(kind)
-    out += [f"    {source} --> {dest}: {', '.join(kinds)}" for (source, dest), kinds in arrows.items()]
-    return "\n".join(out)
+TABLE_MACHINE: Final = StateMachine("table", TableState, TABLE, TableState.CLOSED)
+DECK_MACHINE: Final = StateMachine("deck", DeckState, DECK, DeckState.RECEIVED)
+DEVICE_MACHINE: Final = StateMachine("device", DeviceState, DEVICE, DeviceState.UNKNOWN)
+MACHINES: Final[tuple[StateMachine[Any], ...]] = (TABLE_MACHINE, DECK_MACHINE, DEVICE_MACHINE)

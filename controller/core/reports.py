@@ -26,7 +26,7 @@ class DeviceAhead(msgspec.Struct, frozen=True):
     told: int
 
 
-class DeviceLost(msgspec.Struct, frozen=True):
+class LinkLost(msgspec.Struct, frozen=True):
     """The link to a device is gone."""
 
     device: str
@@ -41,7 +41,7 @@ class DeviceEvent(msgspec.Struct, frozen=True):
     event: AnyEvent
 
 
-class CommandAnswered(msgspec.Struct, frozen=True):
+class CommandReply(msgspec.Struct, frozen=True):
     """A device has answered a command: done, refused, or it does not know (None)."""
 
     device: str
@@ -49,7 +49,7 @@ class CommandAnswered(msgspec.Struct, frozen=True):
     answer: Done | Refused | None
 
 
-class HostStarted(msgspec.Struct, frozen=True):
+class HostBoot(msgspec.Struct, frozen=True):
     """The daemon has come up. `boot_id` and `up_ms` are the computer's life and how long it has lasted.
 
     `away_ms` is how much later it is than the last event, by the best clock there was.
@@ -75,6 +75,4 @@ class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
-Report = (
-    AnyAction | DeviceReady | DeviceAhead | DeviceLost | DeviceEvent | CommandAnswered | HostStarted | SignIn | Tick
-)
+Report = AnyAction | DeviceReady | DeviceAhead | LinkLost | DeviceEvent | CommandReply | HostBoot | SignIn | Tick

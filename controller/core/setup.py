@@ -1,11 +1,15 @@
-"""A table's set-up, checked as a whole: every legal combination is accepted, every other one names its clause."""
+"""A table's set-up, checked as a whole: what the rules do not allow is refused with its clause."""
 
 from __future__ import annotations
 
 import msgspec
 
-from controller.core.clauses import enforces
-from controller.games.game import DRAGON_POKER, Game, Method, game_fault
+from controller.core.enforcement import enforces
+from controller.core.refusal import Refusal
+from controller.games import rulebook_of
+from controller.games.dragon_poker import DRAGON_POKER
+from controller.games.game import Game, Method, game_fault
+from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Capability
 
 
@@ -44,92 +48,96 @@ class Setup(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
 
 
-class SetupFault(msgspec.Struct, frozen=True):
-    """Why a set-up is not allowed."""
-
-    clause: tuple[str, ...]
-    reason: str
-    possible_when: str
-
-
-@enforces("2.A")
-def _seats(setup: Setup) -> SetupFault | None:
+@enforces(Rule.SEATS)
+def _seats(setup: Setup) -> Refusal | None:
     if 1 <= setup.seats <= setup.game.most_seats:
         return None
-    return SetupFault(
-        ("2.A",),
+    return Refusal(
         f"the table has {setup.seats} player positions; {setup.game.name} has at most {setup.game.most_seats}",
         f"1 to {setup.game.most_seats} positions are set up",
+        (Rule.SEATS,),
     )
 
 
-def _game(setup: Setup) -> SetupFault | None:
+@enforces(Rule.DECK_COMPOSITION)
+def _game(setup: Setup) -> Refusal | None:
     fault = game_fault(setup.game)
     if fault:
-        return SetupFault(("3.A(1)(3)",), fault, "the deck is described right")
+        return Refusal(fault, "the deck is described right", (Rule.DECK_COMPOSITION,))
     if setup.method not in setup.game.programme:
-        return SetupFault(
-            (), f"{setup.game.name} has no programme for dealing by {setup.method}", "another method is set"
-        )
+        return Refusal(f"{setup.game.name} has no programme for dealing by {setup.method}", "another method is set")
     if setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
-        return SetupFault(("2.A",), "a full table would need more cards than a deck has", "fewer positions are set up")
+        return Refusal(
+            "a full table would need more cards than a deck has", "fewer positions are set up", (Rule.SEATS,)
+        )
     return None
 
 
-@enforces("3.B")
-def _two_decks(setup: Setup) -> SetupFault | None:
+@enforces(Rule.TWO_DECKS)
+def _two_decks(setup: Setup) -> Refusal | None:
     if len(setup.backs) == 1 or (len(setup.backs) == 2 and setup.shuffler):
         return None
     if len(setup.backs) != 2:
-        return SetupFault(("3.B",), f"{len(setup.backs)} decks are set up", "one or two decks are set up")
-    return SetupFault(("3.B",), "two decks are set up, and no automated shuffler", "a shuffler or one deck is set up")
-
-
-@enforces("3.B(1)")
-def _backs(setup: Setup) -> SetupFault | None:
-    if len(set(setup.backs)) == len(setup.backs) and all(setup.backs):
-        return None
-    return SetupFault(("3.B(1)",), "the two decks have backs of the same colour", "the backs differ")
-
-
-@enforces("9.A(1)", "9")
-def _hand(setup: Setup) -> SetupFault | None:
-    if setup.method is not Method.HAND or setup.shuffler:
-        return None
-    return SetupFault(("9.A(1)",), "cards are to be dealt from the hand without a shuffler", "a shuffler is set up")
-
-
-@enforces("5.C")
-def _feeding(setup: Setup) -> SetupFault | None:
-    if setup.method is not Method.HAND or not (setup.shuffler and setup.shuffler.feeds_shoe):
-        return None
-    return SetupFault(
-        ("5.C", "9"), "the shuffler feeds a shoe, and there is none when dealing by hand", "a shoe is used"
+        return Refusal(f"{len(setup.backs)} decks are set up", "one or two decks are set up", (Rule.TWO_DECKS,))
+    return Refusal(
+        "two decks are set up, and no automated shuffler", "a shuffler or one deck is set up", (Rule.TWO_DECKS,)
     )
 
 
-@enforces("5.I")
-def _self_reshuffling(setup: Setup) -> SetupFault | None:
+@enforces(Rule.BACKS_DIFFER)
+def _backs(setup: Setup) -> Refusal | None:
+    if len(set(setup.backs)) == len(setup.backs) and all(setup.backs):
+        return None
+    return Refusal("the two decks have backs of the same colour", "the backs differ", (Rule.BACKS_DIFFER,))
+
+
+@enforces(Rule.HAND_NEEDS_SHUFFLER, Rule.DEALING)
+def _hand(setup: Setup) -> Refusal | None:
+    if setup.method is not Method.HAND or setup.shuffler:
+        return None
+    return Refusal(
+        "cards are to be dealt from the hand without a shuffler", "a shuffler is set up", (Rule.HAND_NEEDS_SHUFFLER,)
+    )
+
+
+@enforces(Rule.FEED_SHOE)
+def _feeding(setup: Setup) -> Refusal | None:
+    if setup.method is not Method.HAND or not (setup.shuffler and setup.shuffler.feeds_shoe):
+        return None
+    return Refusal(
+        "the shuffler feeds a shoe, and there is none when dealing by hand",
+        "a shoe is used",
+        (Rule.FEED_SHOE, Rule.DEALING),
+    )
+
+
+@enforces(Rule.SELF_RESHUFFLING)
+def _self_reshuffling(setup: Setup) -> Refusal | None:
     if not setup.shuffler or setup.shuffler.counts or not (setup.shuffler.reshuffles or setup.shuffler.recognises):
         return None
-    return SetupFault(("5.I",), "a device that reshuffles or recognises by itself must count too", "the device counts")
+    return Refusal(
+        "a device that reshuffles or recognises by itself must count too", "the device counts", (Rule.SELF_RESHUFFLING,)
+    )
 
 
-@enforces("10.B(3)(4)")
-def _holding(setup: Setup) -> SetupFault | None:
+@enforces(Rule.DEALER_STACK)
+def _holding(setup: Setup) -> Refusal | None:
     if not setup.hold_dealer or setup.method is Method.AUTOMATED_SHOE:
         return None
-    return SetupFault(
-        ("10.B(3)(4)",), "only an automated shoe can hold the dealer's stack", "an automated shoe is used"
+    return Refusal(
+        "only an automated shoe can hold the dealer's stack", "an automated shoe is used", (Rule.DEALER_STACK,)
     )
 
 
 _CHECKS = (_seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding)
 
 
-def setup_fault(setup: Setup) -> SetupFault | None:
-    """The first thing that is not allowed about this set-up; None where all is well."""
-    return next((fault for check in _CHECKS if (fault := check(setup))), None)
+def setup_fault(setup: Setup) -> Refusal | None:
+    """The first thing about this set-up that is not allowed, with its clauses; None where all is well."""
+    found = next((fault for check in _CHECKS if (fault := check(setup))), None)
+    if found is None:
+        return None
+    return msgspec.structs.replace(found, rules=rulebook_of(setup.game).cite(found.rules, setup.method))
 
 
 def devices_of(setup: Setup) -> tuple[str, ...]:
@@ -138,7 +146,7 @@ def devices_of(setup: Setup) -> tuple[str, ...]:
     return (("shuffler",) if setup.shuffler else ()) + shoe
 
 
-@enforces("5.B", "5.C", "5.I")
+@enforces(Rule.ONE_STACK, Rule.FEED_SHOE, Rule.SELF_RESHUFFLING)
 def lacking(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
     """What a device that has answered can or cannot do against what the set-up says; empty where it fits."""
     kind = setup.shuffler or ShufflerKind()

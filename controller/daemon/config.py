@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import msgspec
 
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
-from controller.games.game import DRAGON_POKER, Method
+from controller.games import DRAGON_POKER
+from controller.games.game import Method
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
 
 CONFIG_FILE = Path("/etc/shoed/table.toml")
@@ -234,7 +235,7 @@ def _faults_of(config: Config) -> list[str]:
         return [f"table.game: found {config.table.game!r}; known are {', '.join(GAMES)}"]
     fault = setup_fault(config.setup())
     if fault:
-        clause = ", ".join(fault.clause)
+        clause = ", ".join(fault.rules)
         faults.append(f"table: {fault.reason}; allowed when {fault.possible_when}" + (f" ({clause})" if clause else ""))
     for device in devices_of(config.setup()):
         section = config.shuffler if device == "shuffler" else config.shoe

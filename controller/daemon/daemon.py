@@ -21,10 +21,11 @@ from typing import Any
 import structlog
 
 from controller.core.actions import Configure, Role
+from controller.core.events.event import Entry
 from controller.core.machines import TableState
-from controller.core.reports import HostStarted, Report, Tick
+from controller.core.reports import HostBoot, Report, Tick
 from controller.core.setup import devices_of
-from controller.core.state import Event, State
+from controller.core.state import State
 from controller.daemon.config import Config
 from controller.daemon.live_table import LiveTable, report_of
 from controller.daemon.systemd import notify
@@ -45,7 +46,7 @@ VERIFY_S = 600.0  # how often what was written since the last look is read back 
 WRITES_KEPT = 512
 ROLES = {"shuffler": wire.DeviceRole.SHUFFLER, "shoe": wire.DeviceRole.SHOE}
 
-Listener = Callable[[str, list[Event]], None]
+Listener = Callable[[str, list[Entry]], None]
 
 
 class TableStopped(Exception):
@@ -122,7 +123,7 @@ class Daemon:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def take(self, report: Report) -> list[Event]:
+    def take(self, report: Report) -> list[Entry]:
         """Decide, store, act. TableStopped if the journal cannot be written: then nothing was done."""
         if self.live is None:
             raise TableStopped(self.stopped)
@@ -211,7 +212,7 @@ class Daemon:
         away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")
         self.clock = TableClock(self.state.now_ms + away_ms)
         self.stopped = ""
-        self.take(HostStarted(boot, up_ms, away_ms, VERSION))
+        self.take(HostBoot(boot, up_ms, away_ms, VERSION))
         self._configure()
         for name in self.state.devices:
             self.lines[name] = self._connect(name)

@@ -1,1 +1,17 @@
-"""The games, as data."""
+"""The games, as data: one module each, and the rulebook of each by the game's name."""
+
+from __future__ import annotations
+
+from controller.games.dragon_poker import DRAGON_POKER, RULEBOOK
+from controller.games.game import Game
+from controller.games.rulebook import Rulebook
+
+__all__ = ["DRAGON_POKER", "GAMES", "RULEBOOK", "rulebook_of"]
+
+GAMES: dict[str, Game] = {"dragon-poker": DRAGON_POKER}
+_RULEBOOKS: dict[str, Rulebook] = {DRAGON_POKER.name: RULEBOOK}
+
+
+def rulebook_of(game: Game) -> Rulebook:
+    """The rulebook of a game; a game without one of its own is played by Dragon Poker's equipment rules."""
+    return _RULEBOOKS.get(game.name, RULEBOOK)

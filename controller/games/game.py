@@ -1,12 +1,10 @@
-"""A game as data: what a deck is made of, and the dealing programme. Only this file knows games by name."""
+"""The model of a game: what a deck is made of, and who is dealt how many cards in which order."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 import msgspec
-
-from controller.core.clauses import enforces
 
 
 class Method(StrEnum):
@@ -59,7 +57,6 @@ class Game(msgspec.Struct, frozen=True):
         return dealt + self.extra_cards * (seats + len(self.hands()))
 
 
-@enforces("3.A(1)(3)")
 def game_fault(game: Game) -> str:
     """What is wrong with a game's own numbers; empty where nothing is."""
     if len(game.kinds) != len(game.copies) or min(game.copies, default=0) < 1:
@@ -67,19 +64,3 @@ def game_fault(game: Game) -> str:
     if sum(game.copies) != game.deck_size:
         return f"the kinds add up to {sum(game.copies)} cards, a deck of {game.name} has {game.deck_size}"
     return ""
-
-
-_ONE_BY_ONE = (Deal(PLAYERS, 1), Deal(DEALER, 1)) * 3
-
-DRAGON_POKER = Game(
-    name="Dragon Poker",
-    kinds=("red dragon", "blue dragon", "gold dragon", "phoenix", "tiger", "panda", "monkey", "rabbit"),
-    copies=(3, 3, 1, 7, 8, 9, 10, 12),
-    deck_size=53,
-    most_seats=6,
-    programme={
-        Method.AUTOMATED_SHOE: (Deal(PLAYERS, 3), Deal(DEALER, 3, last=True)),
-        Method.MANUAL_SHOE: _ONE_BY_ONE,
-        Method.HAND: _ONE_BY_ONE,
-    },
-)

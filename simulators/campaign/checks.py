@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from controller.core.apply import apply
-from controller.core.state import Event, State, encode
+from controller.core.events import read
+from controller.core.state import State, encode
 from controller.daemon.live_table import restore
 from controller.journal import JournalError
 from controller.journal.records import START
@@ -143,7 +144,7 @@ class Books:
             self.check("journal verifies", False, error)
         self.made["journal verifies"] += 1
         for event in journal.events(after=self._mirror.seq):
-            apply(self._mirror, Event(event.seq, event.kind, event.clause, event.data))
+            apply(self._mirror, read(event.seq, event.kind, event.clause, event.data))
         same = encode(self._mirror) == encode(self.house.state)
         self.check(
             "replay is the same",

@@ -12,10 +12,10 @@ from typing import Any
 from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, AnyAction, Role
+from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.gathering import emptied_by_device, next_place
 from controller.core.rules.guards import in_service, inside
-from controller.core.state import Event
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.campaign.luck import Mishap
@@ -112,7 +112,7 @@ class ClumsyPeople(People):
         new = [name for name in self.unlucky.decks if name not in state.decks and name not in state.retired]
         return rng.choice(new[:3]) if new else "red-1"
 
-    def press(self, action: Action) -> list[Event]:
+    def press(self, action: Action) -> list[Entry]:
         """Somebody presses a button at this very moment; what the table takes, they do as well."""
         if isinstance(action, act.GatherCards) and action.deck in self.unlucky.state.decks:
             for spot in self._spots_of(action.place):
@@ -258,7 +258,7 @@ class ClumsyPeople(People):
 
     # --- telling ------------------------------------------------------------------------------------------------------
 
-    def _ask(self, action: Action) -> list[Event]:
+    def _ask(self, action: Action) -> list[Entry]:
         """Tell the table, which must answer."""
         house = self.unlucky
         before = house.restarts
@@ -268,7 +268,7 @@ class ClumsyPeople(People):
         house.look()
         return made
 
-    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Event]:
+    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
         """Somebody tells the table; or forgets to, or does it twice, or two do it at once."""
         role = role or kind.roles[0]
         self.pause()

@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from controller.core.setup import Setup, ShufflerKind
-from controller.games.game import DRAGON_POKER, Method
+from controller.games import DRAGON_POKER
+from controller.games.game import Method
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 
 SHIFT_ROUNDS: Final = 25

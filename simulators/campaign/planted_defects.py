@@ -10,18 +10,26 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from controller.core import actions, apply, decision, ledger, table
+from controller.core import actions, decision, ledger, table
+from controller.core.changes.change import CHANGES
+from controller.core.commands import command_of
 from controller.core.decision import TAKES, Decision
+from controller.core.events.decks import CutMade, DeckLoaded
+from controller.core.events.devices import CardsPresented, CommandGiven, DeviceCounted
+from controller.core.events.event import Entry, Event
+from controller.core.events.rounds import RoundCompleted, RoundStarted, RoundVoided, StackDispensed
+from controller.core.events.table import WarningCauseGone, WarningCleared
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import DeviceEvent
-from controller.core.rules import automatic, clock, dealing, devices, gathering, guards, service, shuffling
-from controller.core.state import Event, State, decode, encode
+from controller.core.rules import automatic, clock, dealing, devices, gathering, guards, shuffling, warnings
+from controller.core.state import State, decode, encode
 from controller.daemon import live_table
+from controller.games.rulebook import Rule
 from controller.journal import Journal, store
 from firmware_bridge.wire import session
 from firmware_bridge.wire.messages import Outcome
@@ -30,7 +38,7 @@ WITHIN: Final = 200  # rounds in which each defect must be found
 RATE: Final = 1.0  # mishaps in a round while a defect is looked for
 STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # how the table is set up; luck.DEFECT_SETUPS
 
-Swap = tuple[Any, str, Any]  # what is changed: an object, its attribute or key, the new value
+Swap = tuple[Any, Any, Any]  # what is changed: an object, its attribute or key, the new value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +74,11 @@ def planted(name: str) -> Iterator[None]:
     for thing, key, value in swaps:
         before.append((thing, key, thing[key] if isinstance(thing, dict) else getattr(thing, key)))
         _set(thing, key, value)
-    apply._EFFECTS.clear()  # what was put together before
     try:
         yield
     finally:
         for thing, key, value in reversed(before):
             _set(thing, key, value)
-        apply._EFFECTS.clear()
 
 
 def _set(thing: Any, key: str, value: Any) -> None:
@@ -88,7 +94,7 @@ def _everywhere(function: Any, other: Any) -> list[Swap]:
     for name, module in list(sys.modules.items()):
         if name.startswith("controller."):
             swaps += [(module, key, other) for key, value in vars(module).items() if value is function]
-    tables: tuple[Mapping[Any, Any], ...] = (TAKES, apply._CHANGES, devices._EVENTS, devices._OF_COMMAND)
+    tables: tuple[Mapping[Any, Any], ...] = (TAKES, CHANGES, devices._EVENTS, devices._OF_COMMAND)
     for found in tables:
         swaps += [(found, key, other) for key, value in found.items() if value is function]
     for state, rules in automatic.RULES.items():
@@ -107,12 +113,12 @@ def _never(*_: Any, **__: Any) -> None:
 
 @_defect("the turn does not pass to the other deck")
 def _turn_not_passed() -> list[Swap]:
-    right = apply._CHANGES["round.started"]
+    right = CHANGES[RoundStarted]
 
-    def change(state: State, data: dict[str, Any]) -> None:
-        right(state, {**data, "next_back": state.decks[data["deck"]].back})
+    def change(state: State, event: RoundStarted) -> None:
+        right(state, msgspec.structs.replace(event, next_back=state.decks[event.deck].back))
 
-    return [(apply._CHANGES, "round.started", change)]
+    return [(CHANGES, RoundStarted, change)]
 
 
 @_defect("a deck is taken whatever the shuffler has counted", "missing_card", "extra_card", "miscount")
@@ -151,7 +157,7 @@ def _broken_shuffle_accepted() -> list[Swap]:
 @_defect("the cover card may go in anywhere", "short_cut", setup=BY_HAND)
 def _short_cut_taken() -> list[Swap]:
     def cut(d: Decision, act: Any) -> None:
-        d.emit("cut.made", "5.F", deck=act.deck, depth=act.depth, who=act.who)
+        d.emit(CutMade(deck=act.deck, depth=act.depth, who=act.who), Rule.CUT_DEPTH)
 
     return _everywhere(TAKES[actions.CutDeck], cut)
 
@@ -170,8 +176,8 @@ def _stub_count_skipped() -> list[Swap]:
 def _locked_out_deck_returns() -> list[Swap]:
     right = gathering.lock_out
 
-    def lock_out(d: Decision, deck: str, *clause: str, reason: str) -> None:
-        right(d, deck, *clause, reason=reason)
+    def lock_out(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
+        right(d, deck, *rules, reason=reason)
         d.state.decks[deck].state = DeckState.RECALLED
 
     return _everywhere(right, lock_out)
@@ -185,7 +191,7 @@ def _wrong_stack_accepted() -> list[Swap]:
     right = dealing.presented
 
     def presented(d: Decision, given: Any, number: int, at_held: bool) -> None:
-        right(d, given, int(given.args.get("cards", 3)), at_held)
+        right(d, given, getattr(given.command, "cards", 3), at_held)
 
     def taken(d: Decision, given: Any, number: int, kinds: list[int]) -> None:
         right_taken(d, given, -1, kinds)
@@ -221,7 +227,7 @@ def _round_over_too_early() -> list[Swap]:
     def completing(d: Decision) -> bool:
         if not d.round.stub_out:
             return False
-        d.emit("round.completed", "11.E", round=d.round.number, deck=d.round.deck)
+        d.emit(RoundCompleted(round=d.round.number, deck=d.round.deck), Rule.COLLECT_HANDS)
         return True
 
     return _everywhere(automatic.completing, completing)
@@ -240,49 +246,49 @@ def _void_leaves_hands() -> list[Swap]:
         if not place.startswith("seat"):
             return place
         left = {p: n for p, n in state.decks[name].cards.items() if p not in hands}
-        deck = replace(state.decks[name], cards=left)
-        return right(replace(state, decks={**state.decks, name: deck}), name)
+        deck = msgspec.structs.replace(state.decks[name], cards=left)
+        return right(msgspec.structs.replace(state, decks={**state.decks, name: deck}), name)
 
     return _everywhere(right, next_place)
 
 
 @_defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
-    return _everywhere(gathering._lands_at, lambda state, name, given: ledger.TABLE)
+    return _everywhere(gathering._lands_at, lambda state, name, deck, given: ledger.TABLE)
 
 
 @_defect("a void keeps the wagers", "double_feed", "jam")
 def _void_keeps_wagers() -> list[Swap]:
-    right = apply._CHANGES["round.voided"]
+    right = CHANGES[RoundVoided]
 
-    def change(state: State, data: dict[str, Any]) -> None:
-        right(state, data)
+    def change(state: State, event: RoundVoided) -> None:
+        right(state, event)
         assert state.round is not None
         state.round.wagers_open = False
 
-    return [(apply._CHANGES, "round.voided", change)]
+    return [(CHANGES, RoundVoided, change)]
 
 
 @_defect("a warning is gone with its cause", "jam", "unplug")
 def _warning_clears_itself() -> list[Swap]:
-    def change(state: State, data: dict[str, Any]) -> None:
-        del state.warnings[data["warning"]]
+    def change(state: State, event: WarningCauseGone) -> None:
+        del state.warnings[event.warning]
 
-    return [(apply._CHANGES, "warning.cause_gone", change)]
+    return [(CHANGES, WarningCauseGone, change)]
 
 
 @_defect("a warning can be cleared while its cause stands", "early_clear", "jam", "power_loss")
 def _warning_cleared_too_early() -> list[Swap]:
     def clear(d: Decision, act: Any) -> None:
         if act.warning in d.state.warnings:
-            d.emit("warning.cleared", warning=act.warning, who=act.who, role=str(act.role))
+            d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)))
 
-    return _everywhere(service.clear_warning, clear)
+    return _everywhere(warnings.clear_warning, clear)
 
 
 @_defect("a dealer can clear what needs a floorperson", "stall", "early_clear")
 def _warning_cleared_by_anybody() -> list[Swap]:
-    return [(service, "_RANK", {"dealer": 9, "technician": 9, "floor": 9})]
+    return [(warnings, "_RANK", {"dealer": 9, "technician": 9, "floor": 9})]
 
 
 @_defect("a round starts under a warning", "jam", "ignored_warning")
@@ -302,8 +308,8 @@ def _deadline_missed() -> list[Swap]:
 def _ledger_not_updated() -> list[Swap]:
     right = shuffling.loaded
 
-    def loaded(d: Decision, name: str, **data: str) -> None:
-        d.emit("deck.loaded", "10.A", deck=name, method=str(d.state.method), **data)
+    def loaded(d: Decision, name: str, who: str = "") -> None:
+        d.emit(DeckLoaded(deck=name, method=str(d.state.method), moves=[], who=who), Rule.LOAD_SHOE)
 
     return _everywhere(right, loaded)
 
@@ -327,10 +333,10 @@ def _ledger_invents_cards() -> list[Swap]:
 def _clock_goes_back() -> list[Swap]:
     right = decision.Decision.emit
 
-    def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
+    def emit(self: Decision, event: Event, *cited: Rule | str) -> Entry:
         if self.now_ms == self.state.now_ms and self.state.now_ms > 10_000:
             self.now_ms -= 7
-        return right(self, kind, *clause, **data)
+        return right(self, event, *cited)
 
     return [(decision.Decision, "emit", emit)]
 
@@ -345,27 +351,30 @@ def _counted_kinds_leaked() -> list[Swap]:
     right = decision.Decision.emit
     seen: dict[str, list[int]] = {}
 
-    def event(d: Decision, name: str, happened: Any) -> None:
+    def of_command(d: Decision, name: str, happened: Any) -> None:
         seen["kinds"] = list(getattr(happened, "kinds", []))
         right_event(d, name, happened)
 
-    def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
-        if kind == "cards.counted":
-            data["seen"] = seen.get("kinds", [])
-        return right(self, kind, *clause, **data)
+    def emit(self: Decision, event: Event, *cited: Rule | str) -> Entry:
+        if isinstance(event, DeviceCounted):
+            names = self.state.setup.game.kinds
+            event.place = ", ".join(
+                f"{number} {name}" for name, number in zip(names, seen.get("kinds", []), strict=False)
+            )
+        return right(self, event, *cited)
 
     right_event = devices._of_command
-    return [(decision.Decision, "emit", emit), *_everywhere(right_event, event)]
+    return [(decision.Decision, "emit", emit), *_everywhere(right_event, of_command)]
 
 
 @_defect("the next card of a recognising shoe is named in an event", setup=RECOGNISES)
 def _next_card_named() -> list[Swap]:
     right = decision.Decision.emit
 
-    def emit(self: Decision, kind: str, *clause: str, **data: Any) -> Event:
-        if kind == "stack.dispensed":
-            data["reason"] = "the next is a gold dragon"
-        return right(self, kind, *clause, **data)
+    def emit(self: Decision, event: Event, *cited: Rule | str) -> Entry:
+        if isinstance(event, CardsPresented | StackDispensed):
+            event.target += " (next: gold dragon)"
+        return right(self, event, *cited)
 
     return [(decision.Decision, "emit", emit)]
 
@@ -377,15 +386,16 @@ def _next_card_named() -> list[Swap]:
 def _journal_after_send() -> list[Swap]:
     right = live_table.LiveTable.take
 
-    def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Event]:
-        sent: list[Event] = []
+    def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Entry]:
+        sent: list[Entry] = []
         handle = self.table.handle
 
-        def early(report: Any, now: float) -> list[Event]:
+        def early(report: Any, now: float) -> list[Entry]:
             sent.extend(handle(report, now))
             for event in sent:
-                if event.kind == "command.given":
-                    self._send(event.data["device"], live_table.command_of(event.seq, event.data))
+                given = event.event
+                if isinstance(given, CommandGiven):
+                    self._send(given.device, command_of(event.seq, given.boot, given.command))
             return sent
 
         real, self._send = self._send, _once(self._send)
@@ -416,7 +426,7 @@ def _event_dropped() -> list[Swap]:
     right = live_table.LiveTable.take
     number = 0
 
-    def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Event]:
+    def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Entry]:
         nonlocal number
         if isinstance(report, DeviceEvent):
             number += 1
@@ -443,8 +453,7 @@ def _acknowledged_early() -> list[Swap]:
 
 @_defect("a command gets the number of another event")
 def _command_id_wrong() -> list[Swap]:
-    right = live_table.command_of
-    return _everywhere(right, lambda seq, data: right(seq - 1, data))
+    return [(live_table, "command_of", lambda id, boot, found: command_of(id - 1, boot, found))]
 
 
 @_defect("after a restart an open command is given under a new number", "host_dies_after_send", "host_dies")
@@ -499,7 +508,7 @@ def _chain_broken() -> list[Swap]:
 def _state_changed_without_event() -> list[Swap]:
     right = table.Table.handle
 
-    def handle(self: table.Table, report: Any, now: float) -> list[Event]:
+    def handle(self: table.Table, report: Any, now: float) -> list[Entry]:
         events = right(self, report, now)
         if self.state.table is TableState.CLEARING:
             self.state.rounds_uncounted += 1

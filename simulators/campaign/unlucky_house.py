@@ -11,8 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from controller.core.events import read
+from controller.core.events.event import Entry
 from controller.core.reports import Report
-from controller.core.state import Event
 from controller.journal import Journal, JournalError, timestamp
 from firmware_bridge.wire.messages import AnyCommand, Capability
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
@@ -209,12 +210,12 @@ class UnluckyHouse(House):
 
     # --- telling ------------------------------------------------------------------------------------------------------
 
-    def report(self, report: Report) -> list[Event]:
+    def report(self, report: Report) -> list[Entry]:
         """A person waits until the table is there."""
         self.wait_for_light()
         return super().report(report)
 
-    def _take(self, report: Report) -> list[Event]:
+    def _take(self, report: Report) -> list[Entry]:
         late_s, self._late_s = self._late_s, 0.0
         try:
             made = self.live.take(
@@ -287,7 +288,7 @@ class UnluckyHouse(House):
         self._start_host()
         del self.events[self.journal.head.seq :]
         more = self.journal.events(after=len(self.events))
-        self.events += [Event(event.seq, event.kind, event.clause, event.data) for event in more]
+        self.events += [read(event.seq, event.kind, event.clause, event.data) for event in more]
 
     def look(self) -> None:
         """Nobody looks in the dark."""

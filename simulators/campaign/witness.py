@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.core.state import Event
+from controller.core.events import read
+from controller.core.events.event import Entry
 from controller.games.game import Method
 from controller.journal import JournalReader
 from firmware_bridge.wire.messages import (
@@ -57,7 +58,7 @@ _EXITS = {"shoe": Spot(Place.EXIT, 0), "shuffler": Spot(Place.EXIT, 1)}
 class _Round:
     """A round as it was seen."""
 
-    def __init__(self, event: Event) -> None:
+    def __init__(self, event: Entry) -> None:
         self.seq = event.seq
         self.number: int = event.data["round"]
         self.deck: str = event.data["deck"]
@@ -81,7 +82,7 @@ class Witness(Books):
         self.voids: Counter[str] = Counter()
         self.recoveries: Counter[str] = Counter()
         self._seen = 0
-        self._last: Event | None = None
+        self._last: Entry | None = None
         self._at_ms = 0
         self._method = shift.setup.method
         self._backs: dict[str, str] = {}
@@ -102,7 +103,7 @@ class Witness(Books):
         self._numbers: dict[tuple[str, int], int] = {}
         self._done: dict[str, set[int]] = {"shuffler": set(), "shoe": set()}
         self._jammed_since: dict[str, float] = {}
-        self._see: dict[str, Callable[[Event], None]] = {
+        self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
             "deck.recalled": self._recalled,
             "shuffle.failed": self._recalled,
@@ -160,16 +161,16 @@ class Witness(Books):
         elif isinstance(command, Dispense | Release):
             self._deals(command)
 
-    def _journaled(self, seq: int) -> Event | None:
+    def _journaled(self, seq: int) -> Entry | None:
         if self.house.dark:
             with JournalReader(self.house.file) as reader:
                 found = reader.event(seq)
                 more = reader.events(after=self._seen)
-                self.house.events += [Event(event.seq, event.kind, event.clause, event.data) for event in more]
+                self.house.events += [read(event.seq, event.kind, event.clause, event.data) for event in more]
             self.decided()
         else:
             found = self.house.journal.event(seq)
-        return Event(found.seq, found.kind, found.clause, found.data) if found else None
+        return read(found.seq, found.kind, found.clause, found.data) if found else None
 
     def _deals(self, command: Dispense | Release) -> None:
         round_ = self._round
@@ -256,7 +257,7 @@ class Witness(Books):
         self.check("event kept", good, f"event {of['number']} of the {of['device']} follows event {before}")
         self._numbers[of["device"], boot] = of["number"]
 
-    def _undealt(self, event: Event) -> None:
+    def _undealt(self, event: Entry) -> None:
         data = event.data
         if event.kind == "stack.taken":
             data = {key: value for key, value in data.items() if key != "kinds"}
@@ -268,78 +269,78 @@ class Witness(Books):
 
     # --- decks --------------------------------------------------------------------------------------------------------
 
-    def _received(self, event: Event) -> None:
+    def _received(self, event: Entry) -> None:
         deck = event.data["deck"]
         self.check("allowed deck", deck not in self._backs, f"deck {deck} comes a second time")
         self._backs[deck] = event.data["back"]
         if event.data["prepared"]:
             self._by_hand[deck] = "mixed"
 
-    def _recalled(self, event: Event) -> None:
+    def _recalled(self, event: Entry) -> None:
         deck = event.data["deck"]
         self._shuffled.discard(deck)
         self._counted.pop(deck, None)
         if self._by_hand.pop(deck, None) and "5.G" in event.clause:
             self._by_hand[deck] = "mixed"
 
-    def _shuffled_by_hand(self, event: Event) -> None:
+    def _shuffled_by_hand(self, event: Entry) -> None:
         here = self.setup.shuffler is not None and "shuffler" not in self._out_of_service
         self.check("shuffled deck", not here, "shuffled by hand beside a shuffler in service")
         self._shuffled.discard(event.data["deck"])
         self._by_hand[event.data["deck"]] = "mixed"
 
-    def _cut(self, event: Event) -> None:
+    def _cut(self, event: Entry) -> None:
         deck, depth = event.data["deck"], event.data["depth"]
         good = LEAST_CUT <= depth < DECK_SIZE and self._by_hand.get(deck) == "mixed"
         self.check("shuffled deck", good, f"deck {deck}, {self._by_hand.get(deck)}, is cut at {depth}")
         self._by_hand[deck] = "cut"
 
-    def _recut(self, event: Event) -> None:
+    def _recut(self, event: Entry) -> None:
         self._by_hand[event.data["deck"]] = "mixed"
 
-    def _count_accepted(self, event: Event) -> None:
+    def _count_accepted(self, event: Entry) -> None:
         if event.data["by"] == "shuffler":
             deck = event.data["deck"]
             told = self._counted.get(deck)
             self.check("counted deck", told == DECK_SIZE, f"deck {deck} is accepted, the shuffler has counted {told}")
         self._uncounted = 0
 
-    def _stub_counted(self, event: Event) -> None:
+    def _stub_counted(self, event: Entry) -> None:
         self._uncounted = 0
 
-    def _gone(self, event: Event) -> None:
+    def _gone(self, event: Entry) -> None:
         self._out.add(event.data["deck"])
         if event.kind == "deck.removed":
             self._backs.pop(event.data["deck"], None)
             self.recoveries["decks replaced"] += 1
 
-    def _used(self, event: Event) -> None:
+    def _used(self, event: Entry) -> None:
         deck = event.data["deck"]
         self.check("allowed deck", deck not in self._out, f"{event.kind} with deck {deck}, which is out")
 
-    def _opened(self, event: Event) -> None:
+    def _opened(self, event: Entry) -> None:
         self._last_back = ""
 
-    def _method_changed(self, event: Event) -> None:
+    def _method_changed(self, event: Entry) -> None:
         self._method = Method(event.data["method"])
         self.recoveries["other ways of dealing"] += 1
 
     # --- devices ------------------------------------------------------------------------------------------------------
 
-    def _out_of(self, event: Event) -> None:
+    def _out_of(self, event: Entry) -> None:
         self._out_of_service.add(event.data["device"])
 
-    def _into(self, event: Event) -> None:
+    def _into(self, event: Entry) -> None:
         self._out_of_service.discard(event.data["device"])
 
-    def _booted(self, event: Event) -> None:
+    def _booted(self, event: Entry) -> None:
         if event.kind == "device.connected":
             self.recoveries["devices greeted"] += 1
         self._boots[event.data["device"]] = event.data["boot"]
 
     # --- a round ------------------------------------------------------------------------------------------------------
 
-    def _started(self, event: Event) -> None:
+    def _started(self, event: Entry) -> None:
         house, deck, cards = self.house, event.data["deck"], self.house.cards
         source = _SHOE if cards.count(_SHOE) or self._method is Method.AUTOMATED_SHOE else SOURCE[self._method]
         pile = cards.pile(source)
@@ -395,7 +396,7 @@ class Witness(Books):
             known = self.house.now - since < NOTICED_S
             self.check("no round under a warning", known, f"the {name} is jammed for {self.house.now - since:.0f} s")
 
-    def _given(self, event: Event) -> None:
+    def _given(self, event: Entry) -> None:
         if event.data["command"]["name"] != "Dispense":
             return
         round_, target = self._round, event.data["target"]
@@ -405,21 +406,21 @@ class Witness(Books):
         self.check("dealt in order", at >= round_.at, f"{target} comes after {round_.order[round_.at]}")
         round_.at = at
 
-    def _acted(self, event: Event) -> None:
+    def _acted(self, event: Entry) -> None:
         round_ = self._round
         assert round_ is not None
         round_.acted = True
         for seat in round_.seats:
             self._hand(round_, seat)
 
-    def _revealed(self, event: Event) -> None:
+    def _revealed(self, event: Entry) -> None:
         round_ = self._round
         assert round_ is not None
         for seat in [*round_.seats, DEALERS_SEAT]:
             if f"seat{seat}" not in round_.collected:
                 self._hand(round_, seat)
 
-    def _collected(self, event: Event) -> None:
+    def _collected(self, event: Entry) -> None:
         assert self._round is not None
         self._round.collected.add(event.data["target"])
 
@@ -428,7 +429,7 @@ class Witness(Books):
         good = number == STACK or round_.excused or round_.deck in self._excused
         self.check("stack of three", good, f"the hand at {seat} has {number} cards in round {round_.number}")
 
-    def _taken(self, event: Event) -> None:
+    def _taken(self, event: Entry) -> None:
         round_ = self._round
         assert round_ is not None
         if event.data.get("kinds"):
@@ -440,22 +441,22 @@ class Witness(Books):
         good = hands <= {*round_.seats, DEALERS_SEAT}
         self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
 
-    def _completed(self, event: Event) -> None:
+    def _completed(self, event: Entry) -> None:
         self.completed += 1
         self._wagers = set()
         self._round = None
 
-    def _voided(self, event: Event) -> None:
+    def _voided(self, event: Entry) -> None:
         assert self._round is not None
         self._round.void_seq = event.seq
         self.voids[event.clause[0] if event.clause else "-"] += 1
 
-    def _returned(self, event: Event) -> None:
+    def _returned(self, event: Entry) -> None:
         void = self._round is not None and self._round.void_seq > 0
         self.check("void complete", void, "wagers go back without a void")
         self._wagers = set()
 
-    def _void_done(self, event: Event) -> None:
+    def _void_done(self, event: Entry) -> None:
         assert self._round is not None
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
@@ -468,10 +469,10 @@ class Witness(Books):
 
     # --- warnings -----------------------------------------------------------------------------------------------------
 
-    def _raised(self, event: Event) -> None:
+    def _raised(self, event: Entry) -> None:
         self._warned[event.data["warning"]] = event.data["gone"]
 
-    def _cause_gone(self, event: Event) -> None:
+    def _cause_gone(self, event: Entry) -> None:
         key = event.data["warning"]
         self.check("warning latched", key in self._warned, f"the cause of {key} is gone, and it was not raised")
         self._warned[key] = True
@@ -480,7 +481,7 @@ class Witness(Books):
             blocked = self.house.wired[device].device.mechanics.way_blocked
             self.check("warning cleared rightly", not blocked, f"the {device} is still jammed")
 
-    def _cleared(self, event: Event) -> None:
+    def _cleared(self, event: Entry) -> None:
         key, what = event.data["warning"], event.data["warning"].rpartition(".")[2]
         gone = self._warned.pop(key, None)
         self.check("warning cleared rightly", gone is True, f"{key} is cleared, its cause gone: {gone}")

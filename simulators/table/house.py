@@ -14,9 +14,11 @@ from heapq import heappop
 from pathlib import Path
 from typing import Final
 
-from controller.core.reports import DeviceLost, HostStarted, Report, Tick
+from controller.core.events import read
+from controller.core.events.event import Entry
+from controller.core.reports import HostBoot, LinkLost, Report, Tick
 from controller.core.setup import Setup, devices_of
-from controller.core.state import Event, State
+from controller.core.state import State
 from controller.daemon.live_table import LiveTable, report_of
 from controller.journal import Journal, MemoryJournal, timestamp
 from firmware_bridge.wire.link import LinkTiming, LossReason, Lost
@@ -199,7 +201,7 @@ class House:
         """
         self.setup = setup or Setup()
         self.now = 0.0
-        self.events: list[Event] = []
+        self.events: list[Entry] = []
         self.decks = deck_names(self.setup, sets)
         self.sim = SimulatedTable(
             seed,
@@ -236,7 +238,7 @@ class House:
         """The table's time."""
         return int(self.now * 1000 + 0.5)
 
-    def report(self, report: Report) -> list[Event]:
+    def report(self, report: Report) -> list[Entry]:
         """Tell the table something, and let it act. Where the host dies over it, the answer is empty."""
         try:
             return self._take(report)
@@ -244,7 +246,7 @@ class House:
             self.restart_host()
             return []
 
-    def _take(self, report: Report) -> list[Event]:
+    def _take(self, report: Report) -> list[Entry]:
         made = self.live.take(report, self.now, self._stamp())
         self.events += made
         if self._keep is not None and len(self.events) > 2 * self._keep:
@@ -298,12 +300,12 @@ class House:
             self.journal.close()
             self.journal = self._open_journal()
         self._start_host()
-        self.events = [Event(event.seq, event.kind, event.clause, event.data) for event in self.journal.events()]
+        self.events = [read(event.seq, event.kind, event.clause, event.data) for event in self.journal.events()]
         self._come_up()
 
     def _come_up(self) -> None:
         """The first word of a daemon that is back: every link it had is gone, and the grace times begin."""
-        self._take(HostStarted("house", self.now_ms, 0, "house"))
+        self._take(HostBoot("house", self.now_ms, 0, "house"))
 
     def close(self) -> None:
         """Let go of the journal."""
@@ -365,7 +367,7 @@ class House:
                 if wired.stirred or wired.device.stirred:
                     lost = wired.look(now)
                     if lost:
-                        self._take(DeviceLost(wired.name, str(lost)))
+                        self._take(LinkLost(wired.name, str(lost)))
                         again = True  # the table may have told a line that was looked at before
                 if wired.next_at < at:
                     at = wired.next_at

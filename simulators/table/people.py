@@ -12,12 +12,12 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
 from controller.core.decision import Decision
+from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.dealing import next_stack, stub_may_leave
 from controller.core.rules.gathering import GATHERED_STATES, UNABLE, emptied_by_device, next_place
 from controller.core.rules.guards import counts, decks_wanted, in_service, inside, over_age, stub_count_due
 from controller.core.rules.shuffling import cannot_insert
-from controller.core.state import Event
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
@@ -65,7 +65,7 @@ _OPENING: Final[dict[DeckState, type[act.OnDeck]]] = {
 }
 
 
-def taken(made: list[Event]) -> bool:
+def taken(made: list[Entry]) -> bool:
     """Whether the table took what a person told it."""
     return not any(event.kind in ("action.refused", "cut.refused") for event in made)
 
@@ -85,7 +85,7 @@ class People:
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
-    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Event]:
+    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
         """Somebody whose part it is tells the table."""
         role = role or kind.roles[0]
         self.pause()
@@ -129,7 +129,7 @@ class People:
                 self.house.watch(LOOK_AGAIN_S)
         return True
 
-    def bring(self, back: str, *, prepared: bool = False) -> list[Event]:
+    def bring(self, back: str, *, prepared: bool = False) -> list[Entry]:
         """Fetch a new deck with this back from the cupboard; NoMoreDecks where none is left."""
         used = {*self.house.state.decks, *self.house.state.retired}
         for name in self.house.decks:

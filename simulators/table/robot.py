@@ -16,10 +16,11 @@ from typing import Any, cast
 from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
+from controller.core.events.event import Entry
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
-from controller.core.state import Event, State
+from controller.core.state import State
 from controller.daemon.people import People as SignInPeople
 from controller.daemon.people import Person, hash_pin
 from controller.games.game import Method
@@ -59,7 +60,7 @@ class Table:
         devices: tuple[str, ...],
         setup: Setup,
         state: Callable[[], State],
-        report: Callable[[Action], list[Event]],
+        report: Callable[[Action], list[Entry]],
         look: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:

@@ -13,11 +13,11 @@ from typing import Any, Literal
 import msgspec
 
 from controller.core.actions import Action, AnyAction, Configure, Role
-from controller.core.clauses import CLAUSES
+from controller.core.events.event import Entry
 from controller.core.machines import TableState
 from controller.core.setup import Setup, devices_of, setup_fault
-from controller.core.state import Event
 from controller.daemon.config import parse_toml
+from controller.games import RULEBOOK
 from simulators.devices.cards import Place, Spot
 from simulators.devices.faults import FaultName
 from simulators.table.house import House, deck_names
@@ -111,7 +111,7 @@ def _check_names(number: int, step: Step, setup: Setup) -> None:
     """That what a step speaks of is at this table."""
     fault = setup_fault(setup)
     if step.routine and fault:
-        raise ScenarioError(f"table: good people cannot open it ({', '.join(fault.clause)}): {fault.reason}")
+        raise ScenarioError(f"table: good people cannot open it ({', '.join(fault.rules)}): {fault.reason}")
     devices, decks = devices_of(setup), deck_names(setup, DECK_SETS)
     by_hand = [name for name in (step.take, step.load) if name]
     for name in [*by_hand, *([step.device] if step.fault or step.mend or step.door else [])]:
@@ -138,7 +138,7 @@ def _check(number: int, step: Step) -> None:
         raise ScenarioError(f"step {number}: needs exactly one of {', '.join(_VERBS)}; it has {found}")
     if step.do and step.do not in _ACTIONS:
         raise ScenarioError(f"step {number}: no action {step.do!r}; there are {', '.join(sorted(_ACTIONS))}")
-    if step.refused and step.refused not in (*CLAUSES, MACHINE):
+    if step.refused and step.refused not in (*RULEBOOK.clauses, MACHINE):
         raise ScenarioError(f"step {number}: refused by {step.refused!r}, which is no clause and not {MACHINE!r}")
     if step.routine and step.routine not in ("open", "round", "work"):
         raise ScenarioError(f"step {number}: no routine {step.routine!r}; there are open, round and work")
@@ -149,7 +149,7 @@ class Played(msgspec.Struct):
 
     title: str
     problems: list[str]
-    events: list[Event]
+    events: list[Entry]
     virtual_s: float
 
 
@@ -305,7 +305,7 @@ _VERBS: dict[str, Callable[[People, Step], str]] = {
 # --- what must be seen ----------------------------------------------------------------------------------------------
 
 
-def _unseen(wanted: list[Seen], events: list[Event]) -> list[str]:
+def _unseen(wanted: list[Seen], events: list[Entry]) -> list[str]:
     problems = []
     for one in wanted:
         found = [

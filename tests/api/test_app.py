@@ -119,7 +119,7 @@ def test_events_are_searched(table: Table) -> None:
     some = served.get("/api/v1/events?kind=deck&deck=red-1&limit=3")["events"]
     assert [event["kind"].partition(".")[0] for event in some] == ["deck"] * 3
     assert {event["data"]["deck"] for event in some} == {"red-1"}
-    assert served.get("/api/v1/events?text=washed%20blue-1")["events"][0]["text"] == "Deck blue-1 was washed."
+    assert served.get("/api/v1/events?text=washed%20blue-1")["events"][0]["text"] == "Dana washed deck blue-1."
     head = served.get("/api/v1/events")["head"]
     last = served.get(f"/api/v1/events?after={head - 2}&before={head}")["events"]
     assert [event["seq"] for event in last] == [head - 1]

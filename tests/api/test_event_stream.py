@@ -10,7 +10,8 @@ import pytest
 
 from controller.api.event_stream import BEHIND, Reader, Stream, message
 from controller.api.fair_queue import Turns
-from controller.core.state import Event
+from controller.core.events.event import Entry
+from controller.core.events.table import TableResumed
 
 LIMIT_S = 20.0  # generous: only a hang runs into it
 
@@ -29,7 +30,7 @@ class QuietDaemon:
     def happens(self) -> int:
         """One more event; gives the most bytes that it can be in a stream."""
         self.live.state.seq += 1
-        event = Event(self.live.state.seq, "round.started", (), {})
+        event = Entry(self.live.state.seq, (), TableResumed())
         for listener in self._listeners:
             listener("", [event])
         return 200

@@ -18,9 +18,11 @@ import msgspec
 from controller.core import actions as act
 from controller.core.actions import Action
 from controller.core.apply import apply
+from controller.core.events import read
+from controller.core.events.event import Entry
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from controller.core.state import Event, State
+from controller.core.state import State
 from firmware_bridge.wire.link import LinkTiming
 from simulators.devices.cards import DECK_SIZE
 from simulators.devices.device import SimulatedTable
@@ -51,7 +53,7 @@ class PlayedTable:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.state = State()
-        self.events: list[Event] = []  # all that the daemon has told
+        self.events: list[Entry] = []  # all that the daemon has told
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="devices", daemon=True)
         self._thread.start()
@@ -140,9 +142,9 @@ class PlayedTable:
 
     # ---- the daemon ----
 
-    def refresh(self) -> list[Event]:
+    def refresh(self) -> list[Entry]:
         """Learn what is new."""
-        new: list[Event] = []
+        new: list[Entry] = []
         while True:
             found = self._fetch(self.state.seq)
             for event in found:
@@ -154,11 +156,11 @@ class PlayedTable:
             if not found:
                 return new
 
-    def _fetch(self, after: int) -> list[Event]:
+    def _fetch(self, after: int) -> list[Entry]:
         status, answer = self.machine.ask("dealer", "GET", f"/api/v1/events?after={after}&limit=500")
         if status != 200:
             raise NoAnswer(f"{status}: {answer}")
-        return [Event(e["seq"], e["kind"], tuple(e["clause"]), e["data"]) for e in answer["events"]]
+        return [read(e["seq"], e["kind"], e["clause"], e["data"]) for e in answer["events"]]
 
     def check_nothing_lost(self) -> None:
         """Everything that was told before must be in the journal still, and the same."""
@@ -170,7 +172,7 @@ class PlayedTable:
                 raise Failed(f"of {len(self.events)} events that were told, the journal has lost some after {seen}")
             seen += len(found)
 
-    def _report(self, action: Action) -> list[Event]:
+    def _report(self, action: Action) -> list[Entry]:
         """How people tell the table something: as a user of the machine with that role."""
         body = msgspec.to_builtins(action)
         del body["who"]
@@ -274,5 +276,5 @@ class PlayedTable:
         return "\n    ".join(lines)
 
 
-def _is(event: Event, kind: str, number: int) -> bool:
+def _is(event: Entry, kind: str, number: int) -> bool:
     return event.kind == kind and event.data.get("round") == number

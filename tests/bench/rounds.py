@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import tests.support.core_driver as core_driver
+from controller.core.events.event import Entry
 from controller.core.reports import Report
-from controller.core.state import Event
 from firmware_bridge.wire.link import LinkTiming
 from simulators.table.house import CALM_LINK, House
 from simulators.table.people import People
@@ -42,7 +42,7 @@ def core_alone() -> tuple[float, float]:
     handle = house.table.handle
     spent = 0.0
 
-    def counted(report: Report, now: float) -> list[Event]:
+    def counted(report: Report, now: float) -> list[Entry]:
         nonlocal decisions, spent
         decisions += 1
         start = time.perf_counter()

@@ -6,7 +6,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.apply import fold
 from controller.core.machines import DeviceState
-from controller.core.reports import HostStarted, SignIn
+from controller.core.reports import HostBoot, SignIn
 from controller.core.rules.sign_in import LOCK_MS, STRANGER, TRIES, locked_until_ms
 from controller.core.state import Host, State, encode
 from controller.daemon.table_clock import TableClock, time_away_ms
@@ -79,7 +79,7 @@ def test_another_floorperson_ends_a_lock_out() -> None:
 
 def test_a_started_host_has_lost_its_devices_until_they_answer() -> None:
     house = House().open()
-    made = house.handle(HostStarted("b1", 5000, 0))
+    made = house.handle(HostBoot("b1", 5000, 0))
     assert [event.kind for event in made][:3] == ["host.started", "device.lost", "device.lost"]
     assert house.device("shoe") is DeviceState.LOST
     assert house.state.host == Host("b1", 5000, house.state.now_ms)
@@ -90,9 +90,9 @@ def test_the_grace_time_of_a_lost_link_begins_anew_with_every_start_of_the_host(
     house = House().open()
     house.lose("shoe")
     house.now += 60
-    house.handle(HostStarted("b1", 5000, 0))
+    house.handle(HostBoot("b1", 5000, 0))
     house.tick(5)
-    house.handle(HostStarted("b1", 11000, 0))
+    house.handle(HostBoot("b1", 11000, 0))
     house.tick(5)
     assert not house.find("warning.raised")
     house.tick(6)

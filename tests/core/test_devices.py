@@ -8,13 +8,12 @@ import pytest
 from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceAhead, DeviceEvent, DeviceReady
+from controller.core.reports import CommandReply, DeviceAhead, DeviceEvent, DeviceReady
 from controller.core.setup import Setup, ShufflerKind
-from controller.core.state import pending
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
-from firmware_bridge.wire.messages import Place, Reason
-from tests.support.core_driver import House, capabilities, same_after_snapshot
+from firmware_bridge.wire.messages import Dispense, Place, Reason
+from tests.support.core_driver import House, capabilities, pending, same_after_snapshot
 
 clause = pytest.mark.clause
 ONE = Setup(backs=("red",))
@@ -566,8 +565,8 @@ def test_reports_of_strangers_and_of_earlier_lives_change_nothing() -> None:
     late = wire.StackTaken(number=99, at_ms=0, command=1, place=Place.EXIT, cards=3)
     assert house.table.handle(DeviceEvent("shoe", device.boot + 7, late), house.now) == []
     assert house.table.handle(DeviceEvent("camera", 1, late), house.now) == []
-    assert house.table.handle(CommandAnswered("shoe", 12345, wire.Done(12345)), house.now) == []
-    assert house.table.handle(CommandAnswered("camera", 1, None), house.now) == []
+    assert house.table.handle(CommandReply("shoe", 12345, wire.Done(12345)), house.now) == []
+    assert house.table.handle(CommandReply("camera", 1, None), house.now) == []
     house.report("shoe", wire.Button, button=wire.ButtonName.GREEN)
     assert house.last[0].kind == "device.reported"
     again = wire.Button(number=device.number, at_ms=0, button=wire.ButtonName.GREEN)
@@ -580,7 +579,7 @@ def test_what_no_device_has_answered_is_given_again_after_a_restart_of_the_host(
     house.works = False
     house.ask(act.CloseBets, (1,))
     (given,) = pending(house.state)
-    assert (given.name, given.args, given.boot) == ("Dispense", {"cards": 3, "hold": False}, house.devices["shoe"].boot)
+    assert given.command == Dispense(given.id, house.devices["shoe"].boot, 3, False)
     assert house.events[given.id - 1].kind == "command.given"
     house._answer("shoe", given.id)
     assert pending(house.state) == []
@@ -599,7 +598,7 @@ def test_an_answer_that_nobody_knows_is_never_guessed() -> None:
     house.works = False
     house.ask(act.CloseBets, (1,))
     (given,) = pending(house.state)
-    house.handle(CommandAnswered("shoe", given.id, wire.Refused(given.id, Reason.OTHER_BOOT)))
+    house.handle(CommandReply("shoe", given.id, wire.Refused(given.id, Reason.OTHER_BOOT)))
     (answer,) = [e.data["answer"] for e in house.find("command.answered") if e.data["id"] == given.id]
     assert answer == "unknown"
     assert house.find("round.voided")[-1].clause == ("13.G",)

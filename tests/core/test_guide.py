@@ -9,11 +9,11 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Action, AnyAction
+from controller.core.events.event import Entry
 from controller.core.guide import Step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import Report
 from controller.core.setup import Setup
-from controller.core.state import Event
 from controller.games.game import Method
 from tests.support.core_driver import WHO, House
 
@@ -23,7 +23,7 @@ KINDS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind
 class Checked(House):
     """After every report, what the step offers must be possible, and its fields those of the action."""
 
-    def handle(self, report: Report) -> list[Event]:
+    def handle(self, report: Report) -> list[Entry]:
         """As ever, and then look at the step."""
         made = super().handle(report)
         self.steps: list[Step] = [*getattr(self, "steps", []), self.table.next_step()]

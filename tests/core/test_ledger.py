@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from controller.core import ledger
 from controller.core.apply import fold
 from controller.core.decision import Decision
-from controller.core.reports import HostStarted, Tick
-from controller.core.state import Event, decode, encode
+from controller.core.events import read
+from controller.core.events.decks import CardsGathered
+from controller.core.reports import HostBoot, Tick
+from controller.core.state import decode, encode
 from controller.core.table import Table
 from tests.support.core_driver import House
 
@@ -51,8 +53,8 @@ def test_a_broken_ledger_says_what_is_wrong() -> None:
 def test_the_event_that_broke_a_ledger_is_named() -> None:
     house = House().open()
     decision = Decision(house.state, house.state.now_ms)
-    decision.emit("cards.gathered", deck="red-1", place="rack", cards=3, moves=[("rack", "table", 3)])
-    moved, broken = decision.events
+    decision.emit(CardsGathered(deck="red-1", place="rack", cards=3, moves=[("rack", "table", 3)]))
+    moved, broken = decision.entries
     assert broken.kind == "ledger.broken"
     assert broken.data["by_event"] == moved.seq
     assert broken.data["reason"] == "fewer than no cards at rack"
@@ -66,7 +68,8 @@ def test_the_journal_as_json_gives_the_same_state() -> None:
     house.work()
     house.play()
     stored = [
-        msgspec.convert(json.loads(msgspec.json.encode(event, order="deterministic")), Event) for event in house.events
+        read(entry.seq, entry.kind, list(entry.clause), json.loads(msgspec.json.encode(entry.event, order="sorted")))
+        for entry in house.events
     ]
     assert encode(fold(stored)) == encode(house.state)
     middle = decode(encode(fold(stored[:70])))
@@ -76,7 +79,7 @@ def test_the_journal_as_json_gives_the_same_state() -> None:
 def test_what_is_due_at_once_is_told_in_the_same_order_after_a_snapshot() -> None:
     """A snapshot came back sorted by name: of two links lost in one moment, the shoe's was told first, not second."""
     house = House().open()
-    house.handle(HostStarted("b1", 5000, 0))
+    house.handle(HostBoot("b1", 5000, 0))
     due = house.table.deadline
     again = Table(decode(encode(house.state)))
     made = house.table.handle(Tick(), due)

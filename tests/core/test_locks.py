@@ -6,13 +6,14 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
+from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import DeviceEvent, DeviceReady
 from controller.core.setup import Setup
-from controller.core.state import Event, pending, pending_of
+from controller.core.state import pending_of
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import DoorState, Place
-from tests.support.core_driver import BESIDE, House, capabilities, same_after_snapshot
+from tests.support.core_driver import BESIDE, House, capabilities, pending, same_after_snapshot
 
 clause = pytest.mark.clause
 ONE = Setup(backs=("red",))
@@ -23,7 +24,7 @@ def locked(house: House, name: str = "shoe") -> bool:
     return house.devices[name].locked
 
 
-def commands(events: list[Event]) -> list[str]:
+def commands(events: list[Entry]) -> list[str]:
     """The names of the commands given."""
     return [event.data["command"]["name"] for event in events if event.kind == "command.given"]
 
@@ -41,7 +42,7 @@ def dealing(setup: Setup = ONE) -> House:
     return house
 
 
-def jam(house: House, name: str = "shoe") -> list[Event]:
+def jam(house: House, name: str = "shoe") -> list[Entry]:
     """The device's Jam event, and what the table decides on it alone."""
     device, given = house.devices[name], house.state.devices[name].doing
     device.jammed, device.number = True, device.number + 1
@@ -189,7 +190,7 @@ def test_what_a_device_that_restarted_has_not_answered_is_dropped() -> None:
     jam(house)
     house.restart("shoe")
     boot = house.devices["shoe"].boot
-    assert [(given.name, given.boot) for given in pending(house.state)] == [("Lock", boot), ("Indicate", boot)]
+    assert [(given.name, given.command.boot) for given in pending(house.state)] == [("Lock", boot), ("Indicate", boot)]
 
 
 @clause("13.G")

@@ -9,6 +9,8 @@ from transitions import MachineError
 
 from controller.core import actions as act
 from controller.core.decision import why_not
+from controller.core.events.decks import DeckRemoved
+from controller.core.events.devices import DeviceInService
 from controller.core.machines import (
     DECK_MACHINE,
     DEVICE_MACHINE,
@@ -16,9 +18,8 @@ from controller.core.machines import (
     TABLE_MACHINE,
     DeckState,
     DeviceState,
-    Moves,
+    StateMachine,
     TableState,
-    diagram,
 )
 from controller.core.state import decode, encode
 from controller.core.table import Table
@@ -28,21 +29,21 @@ PAIRS = [pytest.param(machine, state, id=f"{machine.name}-{state}") for machine 
 
 
 @pytest.mark.parametrize(("machine", "state"), PAIRS)
-def test_every_state_with_every_kind(machine: Moves[Any], state: Any) -> None:
+def test_every_state_with_every_kind(machine: StateMachine[Any], state: Any) -> None:
     table = {kind: (tuple(sources), dest) for kind, sources, dest in machine.rows}
-    for kind in machine.kinds:
+    for kind in machine.events:
         sources, dest = table[kind]
         if state in sources:
             assert machine.allows(state, kind)
             assert machine.after(state, kind) == (state if dest is None else dest)
         else:
             assert not machine.allows(state, kind)
-            with pytest.raises(MachineError):
+            with pytest.raises(MachineError, match=rf"{kind.kind} from state {state.name}"):
                 machine.after(state, kind)
 
 
 @pytest.mark.parametrize(("machine", "state"), PAIRS)
-def test_what_a_state_does_not_allow_has_a_reason(machine: Moves[Any], state: Any) -> None:
+def test_what_a_state_does_not_allow_has_a_reason(machine: StateMachine[Any], state: Any) -> None:
     house = House()
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
@@ -54,9 +55,9 @@ def test_what_a_state_does_not_allow_has_a_reason(machine: Moves[Any], state: An
         found.decks["red-1"].state = state
     else:
         found.devices["shoe"].state = state
-    for kind in machine.kinds:
+    for kind in machine.events:
         if machine is not TABLE_MACHINE:
-            allowing = TABLE_MACHINE.when(kind)[0] if kind in TABLE_MACHINE.kinds else TableState.OPENING
+            allowing = TABLE_MACHINE.when(kind)[0] if kind in TABLE_MACHINE.events else TableState.OPENING
             found.table = allowing
         refusal = why_not(found, kind, "red-1" if machine is DECK_MACHINE else "", "shoe")
         if machine is DEVICE_MACHINE or not DEVICE_MACHINE.allows(found.devices["shoe"].state, kind):
@@ -69,7 +70,9 @@ def test_what_a_state_does_not_allow_has_a_reason(machine: Moves[Any], state: An
             assert refusal.possible_when
 
 
-ACTIONS = [kind for kind in act.AnyAction.__args__ if kind.kind in TABLE_MACHINE.kinds and kind is not act.Configure]
+ACTIONS = [
+    kind for kind in act.AnyAction.__args__ if kind.leads_to in TABLE_MACHINE.events and kind is not act.Configure
+]
 FIELDS: dict[str, Any] = {
     "deck": "red-1", "back": "green", "depth": 20, "seats": (1,), "target": "seat1", "cards": 1, "misdealt": True,
     "device": "shoe", "how": "covered", "method": "manual_shoe", "place": "seat1", "warning": "x",
@@ -81,7 +84,7 @@ def test_a_person_is_told_why_not(state: TableState) -> None:
     """Through the front door: every action in every state of the table that does not allow its event."""
     house = house_in(state)
     for kind in ACTIONS:
-        if TABLE_MACHINE.allows(state, kind.kind):
+        if TABLE_MACHINE.allows(state, kind.leads_to):
             continue
         table = Table(decode(encode(house.state)))
         if issubclass(kind, act.OnDeck) and "red-1" not in table.state.decks and kind is not act.ReceiveDeck:
@@ -100,7 +103,7 @@ def test_the_machines_have_no_way_out_but_the_table() -> None:
     for machine in MACHINES:
         cursor = machine._cursor
         assert not [name for name in dir(cursor) if name.startswith(("to_", "may_to"))]
-        assert diagram(machine).startswith("stateDiagram-v2\n    [*] --> ")
+        assert machine.diagram().startswith("stateDiagram-v2\n    [*] --> ")
 
 
 def test_every_state_can_be_reached() -> None:
@@ -110,11 +113,11 @@ def test_every_state_can_be_reached() -> None:
 
 
 def test_a_locked_out_deck_goes_nowhere_but_away() -> None:
-    leaving = [kind for kind in DECK_MACHINE.kinds if DECK_MACHINE.allows(DeckState.LOCKED_OUT, kind)]
-    assert leaving == ["deck.removed"]
-    assert not [kind for kind in DECK_MACHINE.kinds if DECK_MACHINE.allows(DeckState.REMOVED, kind)]
+    leaving = [kind for kind in DECK_MACHINE.events if DECK_MACHINE.allows(DeckState.LOCKED_OUT, kind)]
+    assert leaving == [DeckRemoved]
+    assert not [kind for kind in DECK_MACHINE.events if DECK_MACHINE.allows(DeckState.REMOVED, kind)]
 
 
 def test_a_device_out_of_service_comes_back_by_one_door() -> None:
-    leaving = [kind for kind in DEVICE_MACHINE.kinds if DEVICE_MACHINE.allows(DeviceState.OUT_OF_SERVICE, kind)]
-    assert leaving == ["device.in_service"]
+    leaving = [kind for kind in DEVICE_MACHINE.events if DEVICE_MACHINE.allows(DeviceState.OUT_OF_SERVICE, kind)]
+    assert leaving == [DeviceInService]

@@ -220,5 +220,5 @@ def test_people_do_only_what_is_theirs() -> None:
         (act.DirectReshuffle, ("red-1",)),
     ):
         assert house.refused(kind, *fields, role=Role.AUDITOR).data["reason"] == "not in the role of auditor"
-    assert house.refused(act.UnloadDeck, "nobody").data["reason"] == "deck nobody is not here"
+    assert house.refused(act.UnloadDeck, "nobody").data["reason"] == "deck nobody is not at the table"
     assert house.refused(act.TestDevice, "camera").data["reason"] == "the table has no camera"

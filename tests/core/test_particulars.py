@@ -6,12 +6,12 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
+from controller.core.events.event import Entry
 from controller.core.history import impact
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceReady
+from controller.core.reports import CommandReply, DeviceReady
 from controller.core.rules.guards import HOUR_MS
 from controller.core.setup import Setup, ShufflerKind
-from controller.core.state import Event
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import Outcome, Place
@@ -23,7 +23,7 @@ HELD = Setup(backs=("red",), hold_dealer=True)
 MANUAL = Setup(method=Method.MANUAL_SHOE, backs=("red",), shuffler=None)
 
 
-def given(house: House, name: str) -> list[Event]:
+def given(house: House, name: str) -> list[Entry]:
     """The commands of this name."""
     return [event for event in house.find("command.given") if event.data["command"]["name"] == name]
 
@@ -231,10 +231,10 @@ def test_an_answer_to_another_command_is_no_answer_to_this_one() -> None:
     house = dealing()
     doing = house.state.devices["shoe"].doing
     assert doing
-    assert house.table.handle(CommandAnswered("shoe", doing.id + 1, wire.Done(doing.id + 1)), house.now) == []
+    assert house.table.handle(CommandReply("shoe", doing.id + 1, wire.Done(doing.id + 1)), house.now) == []
     assert not doing.answered
-    house.handle(CommandAnswered("shoe", doing.id, wire.Done(doing.id)))
-    assert house.table.handle(CommandAnswered("shoe", doing.id, wire.Done(doing.id)), house.now) == [], "only once"
+    house.handle(CommandReply("shoe", doing.id, wire.Done(doing.id)))
+    assert house.table.handle(CommandReply("shoe", doing.id, wire.Done(doing.id)), house.now) == [], "only once"
 
 
 @clause("13.G", "13.F")
@@ -630,7 +630,7 @@ def test_a_deck_that_has_left_is_told_from_one_that_never_was() -> None:
     house.ask(act.RemoveDeck, "red-1")
     assert house.refused(act.InsertDeck, "red-1").data["reason"] == "deck red-1 has left the table for good"
     unknown = house.refused(act.InsertDeck, "red-9")
-    assert (unknown.data["reason"], unknown.clause) == ("deck red-9 is not here", ())
+    assert (unknown.data["reason"], unknown.clause) == ("deck red-9 is not at the table", ())
 
 
 @clause("10")

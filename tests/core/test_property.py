@@ -11,12 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from controller.core import actions as act
 from controller.core.actions import Role
+from controller.core.events.event import Entry
 from controller.core.machines import DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceEvent
+from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.guards import HOUR_MS
 from controller.core.rules.locks import to_be_locked
 from controller.core.setup import Setup, ShufflerKind
-from controller.core.state import Event, decode, encode
+from controller.core.state import decode, encode
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import Cycle, Outcome, Place, Reason
@@ -75,7 +76,7 @@ class Watch:
         self.uncounted_rounds = 0
         self.method = setup.method
 
-    def see(self, event: Event, house: House) -> None:
+    def see(self, event: Entry, house: House) -> None:
         """One event."""
         kind, data = event.kind, event.data
         deck = data.get("deck", "")
@@ -140,7 +141,7 @@ class Watch:
         elif kind == "void.completed":
             assert data["round"] not in self.wagers, "a void leaves no wager behind"
 
-    def _round(self, event: Event) -> None:
+    def _round(self, event: Entry) -> None:
         data = event.data
         deck, at_ms = data["deck"], data["at_ms"]
         shuffler = self.setup.shuffler if "shuffler" not in self.out_of_service else None
@@ -328,7 +329,7 @@ class Rounds(RuleBasedStateMachine):
     def a_device_answers_anything(self, device: str, command: int, reason: Reason | None) -> None:
         found = self.house.state.devices.get(device)
         id = found.doing.id if found and found.doing else command
-        self.house.handle(CommandAnswered(device, id, wire.Refused(id, reason) if reason else wire.Done(id)))
+        self.house.handle(CommandReply(device, id, wire.Refused(id, reason) if reason else wire.Done(id)))
 
     @rule(seconds=st.sampled_from([1, 12, 200, 3600, 4 * 3600]))
     def time_passes(self, seconds: int) -> None:

@@ -10,7 +10,8 @@ import pytest
 from controller.core import actions as act
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind, setup_fault
-from controller.games.game import DRAGON_POKER, Deal, Game, Method
+from controller.games import DRAGON_POKER
+from controller.games.game import Deal, Game, Method
 from tests.support.core_driver import SIDE, House, capabilities, same_after_snapshot
 
 clause = pytest.mark.clause
@@ -65,7 +66,7 @@ def test_the_whole_matrix(method: Method) -> None:
         broken = expected(*combination)
         assert (fault is None) == (not broken), (combination, fault)
         if fault:
-            assert set(fault.clause) & broken, (combination, fault)
+            assert set(fault.rules) & broken, (combination, fault)
             assert fault.reason
             assert fault.possible_when
 
@@ -114,7 +115,7 @@ def test_a_deck_is_53_cards() -> None:
     wrong = msgspec.structs.replace(DRAGON_POKER, copies=(3, 3, 1, 7, 8, 9, 10, 11))
     fault = setup_fault(Setup(game=wrong))
     assert fault is not None
-    assert fault.clause == ("3.A(1)(3)",)
+    assert fault.rules == ("3.A(1)(3)",)
     assert "52" in fault.reason
 
 

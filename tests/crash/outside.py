@@ -10,8 +10,11 @@ import msgspec
 
 from controller.core.actions import Action, name_of
 from controller.core.apply import apply
+from controller.core.events import read
+from controller.core.events.event import Entry
+from controller.core.events.table import ActionRefused
 from controller.core.setup import Setup
-from controller.core.state import Event, State
+from controller.core.state import State
 from controller.journal import JournalAbsent, JournalForeign, JournalReader
 from simulators.devices.cards import Place
 from simulators.table.robot import Robot, Table
@@ -24,7 +27,7 @@ SEATS = (1, 3, 6)
 class Alone(Robot):
     """One person who has all roles: decks come inspected and shuffled, since nobody verifies their own inspection."""
 
-    def bring(self, back: str, *, prepared: bool = True) -> list[Event]:
+    def bring(self, back: str, *, prepared: bool = True) -> list[Entry]:
         return super().bring(back, prepared=True)
 
     def bets(self) -> tuple[int, ...]:
@@ -39,7 +42,7 @@ class Outside:
         self._journal = folder / "run/journal.db"
         self._plugged = plugged
         self._state = State()
-        self.events: list[Event] = []
+        self.events: list[Entry] = []
         self.unheard = 0  # what people told and nobody heard
         table = Table(
             plugged.table,
@@ -60,14 +63,14 @@ class Outside:
         try:
             with JournalReader(self._journal) as reader:
                 for event in reader.events(after=self._state.seq):
-                    told = Event(event.seq, event.kind, event.clause, event.data)
+                    told = read(event.seq, event.kind, event.clause, event.data)
                     apply(self._state, told)
                     self.events.append(told)
         except (JournalAbsent, JournalForeign):  # it is being made
             pass
         return self._state
 
-    def _tell(self, action: Action) -> list[Event]:
+    def _tell(self, action: Action) -> list[Entry]:
         """Tell the daemon something. Where it dies over it, nobody knows whether it heard."""
         body = msgspec.to_builtins(action) | {"action": name_of(action)}
         del body["who"]
@@ -82,7 +85,14 @@ class Outside:
         finally:
             connection.close()
         if answer.status == 409:
-            return [Event(0, "action.refused", (), told["error"])]
+            error = told["error"]
+            return [
+                Entry(
+                    0,
+                    (),
+                    ActionRefused(action="", who="", role="", reason=error["message"], possible_when=error["hint"]),
+                )
+            ]
         assert answer.status in (200, 503), told
         return []
 

@@ -8,9 +8,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from controller.core.events import read
+from controller.core.events.event import Entry
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from controller.core.state import Event
 from controller.journal import JournalReader
 from simulators.table.house import deck_names
 from tests.crash.lives import LIMIT_S, Lives
@@ -51,12 +52,12 @@ def test_a_daemon_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
     print(f"\n{KILLS} kills in {state.rounds} rounds, while: {dict(when)}; {outside.unheard} words unheard")
     with JournalReader(tmp_path / "run/journal.db") as reader:
         reader.verify()
-        stored = [Event(event.seq, event.kind, event.clause, event.data) for event in reader.events()]
+        stored = [read(event.seq, event.kind, event.clause, event.data) for event in reader.events()]
     assert stored == outside.events  # what was once read is still there, and nothing else
     check_rounds(stored)
 
 
-def check_rounds(events: list[Event]) -> None:
+def check_rounds(events: list[Entry]) -> None:
     """Every stack of every round once, to the right hand; nothing void, since no device was at fault."""
     hands = [f"seat{seat}" for seat in SEATS] + ["dealer"]
     done: dict[int, list[tuple[str, int]]] = {}

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from controller.core.apply import apply
+from controller.core.events import read
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from controller.core.state import Event, State
+from controller.core.state import State
 from controller.journal import JournalReader
 from simulators.devices.device import SimulatedTable
 from simulators.devices.firmware import Firmware
@@ -168,7 +169,7 @@ class Table:
                 shutil.copy(f"{self.kept}{suffix}", f"{copy}{suffix}")
         with JournalReader(copy) as reader:
             for event in reader.events():
-                apply(self.stored, Event(event.seq, event.kind, event.clause, event.data))
+                apply(self.stored, read(event.seq, event.kind, event.clause, event.data))
                 if event.kind == "command.given":
                     self.commands.add(event.seq)
         before = self.plugged.do(self._compare)

@@ -15,8 +15,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from controller.api.event_text import event_text
 from controller.core.apply import fold
-from controller.core.state import Event, State
+from controller.core.events import KINDS, read
+from controller.core.events.event import Entry
+from controller.core.state import Given, State
 from controller.journal import JournalReader
 from controller.journal.export import csv_lines, json_lines, span, verify_lines
 
@@ -29,12 +32,28 @@ def unpacked(name: str) -> bytes:
 
 
 def plain(state: State) -> Any:
-    return json.loads(msgspec.json.encode(state))
+    """As version 0.1 wrote it: a command was kept by its name and arguments."""
+    found = json.loads(msgspec.json.encode(state))
+    for name, device in state.devices.items():
+        for field in ("doing", "at_exit", "late"):
+            found["devices"][name][field] = command(getattr(device, field))
+        found["devices"][name]["beside"] = [command(given) for given in device.beside]
+    return found
 
 
-def as_events(lines: bytes) -> list[Event]:
+def command(given: Given | None) -> Any:
+    if given is None:
+        return None
+    fields = json.loads(msgspec.json.encode(given))
+    del fields["command"]
+    arguments = json.loads(msgspec.json.encode(msgspec.structs.asdict(given.command)))
+    identity = {"id": arguments.pop("id"), "boot": arguments.pop("boot"), "name": given.name}
+    return fields | identity | {"args": arguments}
+
+
+def as_events(lines: bytes) -> list[Entry]:
     found = [json.loads(line) for line in lines.splitlines()]
-    return [Event(e["seq"], e["kind"], tuple(e["clause"]), e["data"]) for e in found if "kind" in e]
+    return [read(e["seq"], e["kind"], e["clause"], e["data"]) for e in found if "kind" in e]
 
 
 @pytest.fixture
@@ -60,7 +79,7 @@ def test_its_export_verifies_without_the_journal() -> None:
 
 def test_it_replays_to_the_same_state(journal: JournalReader) -> None:
     with journal:
-        events = [Event(e.seq, e.kind, e.clause, e.data) for e in journal.events(0, journal.head.seq)]
+        events = [read(e.seq, e.kind, e.clause, e.data) for e in journal.events(0, journal.head.seq)]
     assert plain(fold(events)) == json.loads((FOLDER / "state.json").read_bytes())
 
 
@@ -68,3 +87,21 @@ def test_it_replays_to_the_same_state(journal: JournalReader) -> None:
 def test_a_story_replays_to_the_same_state(story: str) -> None:
     expected = json.loads(unpacked("stories/states.json.gz"))[story]
     assert plain(fold(as_events(unpacked(f"stories/{story}.jsonl.gz")))) == expected
+
+
+EVERY_KIND = [json.loads(line) for line in (FOLDER / "every_kind.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("stored", EVERY_KIND, ids=lambda stored: stored["kind"])
+def test_every_kind_of_event_reads_and_is_stored_as_before(stored: dict[str, Any]) -> None:
+    entry = read(1, stored["kind"], stored["clause"], stored["data"])
+    canonical = json.dumps(stored["data"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert msgspec.json.encode(entry.event, order="sorted").decode() == canonical
+    text = event_text(entry.event)
+    assert text[0].isupper()
+    assert text.endswith(".")
+    assert "None" not in text
+
+
+def test_every_kind_is_in_the_fixture() -> None:
+    assert {stored["kind"] for stored in EVERY_KIND} == set(KINDS)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from controller.core.events import read
 from controller.core.machines import TableState
 from controller.core.setup import Setup
-from controller.core.state import Event
 from controller.journal import JournalError, JournalReader
 from simulators.table.house import deck_names
 from tests.crash.lives import LIMIT_S, Lives
@@ -56,7 +56,7 @@ def test_a_daemon_that_loses_power_again_and_again(tmp_path: Path) -> None:
     print(f"\n{CUTS} power cuts in {outside.state.rounds} rounds, while: {dict(when)}; {outside.unheard} words unheard")
     with JournalReader(tmp_path / "run/journal.db") as reader:
         reader.verify()
-        stored = [Event(event.seq, event.kind, event.clause, event.data) for event in reader.events()]
+        stored = [read(event.seq, event.kind, event.clause, event.data) for event in reader.events()]
     assert stored == outside.events  # what was once read is still there, and nothing else
     check_rounds(stored)
 

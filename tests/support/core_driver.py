@@ -13,11 +13,12 @@ from typing import Any
 from controller.core import actions as act
 from controller.core.actions import Action, Role
 from controller.core.apply import apply, fold
+from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandAnswered, DeviceEvent, DeviceLost, DeviceReady, Report, Tick
+from controller.core.reports import CommandReply, DeviceEvent, DeviceReady, LinkLost, Report, Tick
 from controller.core.rules.guards import counts, in_service
 from controller.core.setup import Setup, ShufflerKind
-from controller.core.state import Event, State, decode, encode
+from controller.core.state import Given, State, decode, encode, pending_of
 from controller.core.table import Table
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import Capability, Cycle, Outcome, Place, Reason
@@ -67,8 +68,8 @@ class House:
         self.setup = setup or Setup()
         self.table = Table()
         self.now = 0.0
-        self.events: list[Event] = []
-        self.last: list[Event] = []
+        self.events: list[Entry] = []
+        self.last: list[Entry] = []
         self.folded = State()
         self.cards: dict[str, dict[str, int]] = {}  # deck → place → cards, as they really lie
         self.devices: dict[str, FakeDevice] = {}
@@ -105,7 +106,7 @@ class House:
         """How a device is now."""
         return self.state.devices[name].state
 
-    def handle(self, report: Report) -> list[Event]:
+    def handle(self, report: Report) -> list[Entry]:
         """One report, and then whatever the devices make of it."""
         self.now += 1.0
         made = self.table.handle(report, self.now)
@@ -115,7 +116,7 @@ class House:
         self._run()
         return made
 
-    def _keep(self, made: list[Event]) -> None:
+    def _keep(self, made: list[Entry]) -> None:
         self.last = made
         self.events += made
         for event in made:
@@ -160,14 +161,14 @@ class House:
             event: Any = event_type(number=device.number, at_ms=0, **fields)
             self.handle(DeviceEvent(name, device.boot, event))
 
-    def tick(self, seconds: float = 0.0) -> list[Event]:
+    def tick(self, seconds: float = 0.0) -> list[Entry]:
         """Time passes."""
         self.now += seconds
         return self.handle(Tick())
 
     # --- devices ----------------------------------------------------------------------------------------------------
 
-    def connect(self, name: str, *, boot: int | None = None) -> list[Event]:
+    def connect(self, name: str, *, boot: int | None = None) -> list[Entry]:
         """A device is there; a new boot is a restart."""
         device = self.devices.setdefault(name, FakeDevice(boot or 1000 + len(self.devices)))
         if boot and boot != device.boot:
@@ -180,19 +181,19 @@ class House:
         self._run()
         return made
 
-    def restart(self, name: str) -> list[Event]:
+    def restart(self, name: str) -> list[Entry]:
         """The power went off and on."""
         self._todo = deque(todo for todo in self._todo if todo[0] != name)
         self._side = deque(todo for todo in self._side if todo[0] != name)
         return self.connect(name, boot=self.devices[name].boot + 1)
 
-    def lose(self, name: str) -> list[Event]:
+    def lose(self, name: str) -> list[Entry]:
         """The cable is out."""
         self.devices[name].online = False
-        return self.handle(DeviceLost(name))
+        return self.handle(LinkLost(name))
 
     def _answer(self, name: str, id: int, reason: Reason | None = None) -> None:
-        self.handle(CommandAnswered(name, id, wire.Refused(id, reason) if reason else wire.Done(id)))
+        self.handle(CommandReply(name, id, wire.Refused(id, reason) if reason else wire.Done(id)))
 
     def _lock_or_show(self, name: str, id: int, command: dict[str, Any]) -> None:
         """No cycle, and no time passes."""
@@ -203,7 +204,7 @@ class House:
         fault = self.faults.pop((name, kind), "")
         answer = wire.Refused(id, Reason[fault[7:]]) if fault.startswith("refuse:") else wire.Done(id)
         device.last_command = max(device.last_command, id)
-        self._keep(self.table.handle(CommandAnswered(name, id, answer), self.now))
+        self._keep(self.table.handle(CommandReply(name, id, answer), self.now))
         if fault:
             return
         if kind == "Indicate":
@@ -378,25 +379,25 @@ class House:
 
     # --- people -----------------------------------------------------------------------------------------------------
 
-    def do(self, action: Action) -> list[Event]:
+    def do(self, action: Action) -> list[Entry]:
         """A person acts."""
         return self.handle(action)  # type: ignore[arg-type]  # the union of all actions
 
     def ask(
         self, kind: type[Action], *fields: Any, role: Role | None = None, who: str = "", **more: Any
-    ) -> list[Event]:
+    ) -> list[Entry]:
         """A person of the role that fits acts; it must not be refused."""
         made = self.attempt(kind, *fields, role=role, who=who, **more)
         refused = [event for event in made if event.kind in ("action.refused", "cut.refused")]
         assert not refused, refused
         return made
 
-    def attempt(self, kind: type[Action], *f: Any, role: Role | None = None, who: str = "", **more: Any) -> list[Event]:
+    def attempt(self, kind: type[Action], *f: Any, role: Role | None = None, who: str = "", **more: Any) -> list[Entry]:
         """A person tries something."""
         role = role or kind.roles[0]
         return self.do(kind(*f, role=role, who=who or WHO[role], **more))
 
-    def refused(self, kind: type[Action], *fields: Any, **more: Any) -> Event:
+    def refused(self, kind: type[Action], *fields: Any, **more: Any) -> Entry:
         """A person tries what is not allowed, and is told why."""
         before = encode(self.state)
         made = self.attempt(kind, *fields, **more)
@@ -411,7 +412,7 @@ class House:
         """The kinds of the events after this many."""
         return [event.kind for event in self.events[start:]]
 
-    def find(self, kind: str) -> list[Event]:
+    def find(self, kind: str) -> list[Entry]:
         """All events of a kind."""
         return [event for event in self.events if event.kind == kind]
 
@@ -547,7 +548,7 @@ class House:
         for place in [place for place in self.cards[deck] if place not in ("floor", target)]:
             self.move(deck, place, target, self.cards[deck][place])
 
-    def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> list[Event]:
+    def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> list[Entry]:
         """A whole round, from the closing of the bets to the next betting."""
         start = len(self.events)
         self.deal(seats)
@@ -598,7 +599,7 @@ class House:
             self.ask(act.CountStub, there if number is None else number)
 
 
-def not_refused(made: list[Event]) -> bool:
+def not_refused(made: list[Entry]) -> bool:
     """Whether a person's action was taken."""
     return not any(event.kind in ("action.refused", "cut.refused") for event in made)
 
@@ -643,3 +644,9 @@ def house_in(state: TableState) -> House:
                     house.ask(act.CollectAll)
     assert house.state.table is state
     return house
+
+
+def pending(state: State) -> list[Given]:
+    """The commands that no device has answered yet, in the order of their ids."""
+    found = [given for device in state.devices.values() for given in pending_of(device)]
+    return sorted(found, key=lambda given: given.id)

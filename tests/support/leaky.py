@@ -10,6 +10,7 @@ import structlog
 from controller.api.metrics import Totals
 from controller.cli import shoed
 from controller.core.decision import Decision
+from controller.core.events.devices import DeviceReported
 from controller.core.rules import devices
 from controller.daemon import daemon, live_table
 from firmware_bridge.wire.messages import CardsCounted, UnknownEvent
@@ -22,7 +23,7 @@ def leak() -> None:
 
     def journaled(d: Decision, name: str, given: Any, happened: Any) -> None:
         if happened.kinds:
-            d.emit("device.reported", device=name, event=str(happened.kinds))
+            d.emit(DeviceReported(device=name, event=str(happened.kinds)))
         counting(d, name, given, happened)
 
     def logged(device: str, boot: int, happening: Happening) -> Any:

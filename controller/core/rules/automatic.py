@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from controller.core import ledger
-from controller.core.clauses import enforces
 from controller.core.decision import Decision
+from controller.core.enforcement import enforces
+from controller.core.events.decks import DeckRecalled
+from controller.core.events.rounds import DealingCompleted, RoundCompleted
+from controller.core.events.table import BettingOpened, BettingWithdrawn, TableResumed, TableSuspended
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.commands import give
 from controller.core.rules.dealing import (
     lay_aside_card,
     next_stack,
@@ -19,6 +23,7 @@ from controller.core.rules.dealing import (
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, finish_gathering, next_place
 from controller.core.rules.guards import (
     SOURCE,
+    STOPS,
     blocking,
     cannot_load,
     cannot_start,
@@ -29,20 +34,16 @@ from controller.core.rules.guards import (
     warning_stands,
 )
 from controller.core.rules.opening import opening_completed
-from controller.core.rules.service import give
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import due_deck
 from controller.games.game import Method
+from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Release, Shuffle
 
-Rule = Callable[[Decision], bool]
+AutomaticRule = Callable[[Decision], bool]
 T: Final = TableState
 
 # Names of their own for what is asked with every report: guards.py tells why.
-_AUTOMATED_SHOE: Final = Method.AUTOMATED_SHOE
-_READY: Final = DeviceState.READY
-_INFEED: Final = DeckState.INFEED
-_SHUFFLED: Final = DeckState.SHUFFLED
-_LOADED: Final = DeckState.LOADED
 
 
 def gathering(d: Decision) -> bool:
@@ -60,50 +61,50 @@ def ejecting(d: Decision) -> bool:
             continue
         device = emptied_by_device(state, next_place(state, name))
         found = state.devices.get(device)
-        if not found or found.state is not _READY or found.at_exit or found.hindered:
+        if not found or found.state is not DeviceState.READY or found.at_exit or found.hindered:
             continue
         if ledger.count(deck.cards, ledger.IN_DEVICE[device][:-1]):
-            give(d, device, "Eject", "13.F" if device == "shuffler" else "13.G", deck=name)
+            give(d, device, Eject, STOPS[device], deck=name)
             return True
     return False
 
 
-@enforces("5.A")
+@enforces(Rule.SHUFFLE)
 def shuffling(d: Decision) -> bool:
     """A deck in the infeed is shuffled."""
     for name, deck in d.state.decks.items():
-        if deck.state is _INFEED and usable(d.state, "shuffler") and not d.state.devices["shuffler"].at_exit:
-            give(d, "shuffler", "Shuffle", "5.A", deck=name)
+        if deck.state is DeckState.INFEED and usable(d.state, "shuffler") and not d.state.devices["shuffler"].at_exit:
+            give(d, "shuffler", Shuffle, Rule.SHUFFLE, deck=name)
             return True
     return False
 
 
-@enforces("3.B(3)", "5.C")
+@enforces(Rule.DECKS_ALTERNATE, Rule.FEED_SHOE)
 def delivering(d: Decision) -> bool:
     """The shuffled deck whose turn it is goes into the empty shoe, or out to the dealer."""
     state = d.state
     name = due_deck(state)
-    if not name or state.decks[name].state is not _SHUFFLED or not usable(state, "shuffler"):
+    if not name or state.decks[name].state is not DeckState.SHUFFLED or not usable(state, "shuffler"):
         return False
     if state.devices["shuffler"].at_exit or cannot_load(state, name, d.now_ms):
         return False
-    if state.method is _AUTOMATED_SHOE and (not usable(state, "shoe") or inside(state, "shoe")):
+    if state.method is Method.AUTOMATED_SHOE and (not usable(state, "shoe") or inside(state, "shoe")):
         return False
     if any(deck.cards.get(SOURCE[state.method]) for deck in state.decks.values()):
         return False
-    give(d, "shuffler", "Deliver", "5.C" if feeds(state) else "5.B", deck=name)
+    give(d, "shuffler", Deliver, Rule.FEED_SHOE if feeds(state) else Rule.ONE_STACK, deck=name)
     return True
 
 
-@enforces("3.B(3)")
+@enforces(Rule.DECKS_ALTERNATE)
 def making_room(d: Decision) -> bool:
     """The deck whose turn it is needs the shuffler, and the other one lies in it: that one comes out."""
     due = due_deck(d.state)
     if not due or not waits_for_shuffler(d.state, due) or not usable(d.state, "shuffler"):
         return False
     for name in inside(d.state, "shuffler"):
-        if d.state.decks[name].state is _SHUFFLED:
-            d.emit("deck.recalled", "3.B(3)", deck=name, reason=f"deck {due} is due and needs the shuffler")
+        if d.state.decks[name].state is DeckState.SHUFFLED:
+            d.emit(DeckRecalled(deck=name, reason=f"deck {due} is due and needs the shuffler"), Rule.DECKS_ALTERNATE)
             return True
     return False
 
@@ -114,7 +115,7 @@ def suspending(d: Decision) -> bool:
         return False
     refusal = warning_stands(d.state)
     assert refusal is not None
-    d.emit("table.suspended", *refusal.clause, reason=refusal.reason, warnings=sorted(blocking(d.state)))
+    d.emit(TableSuspended(reason=refusal.reason, warnings=sorted(blocking(d.state))), *refusal.rules)
     return True
 
 
@@ -122,17 +123,17 @@ def resuming(d: Decision) -> bool:
     """No warning stands any more."""
     if blocking(d.state):
         return False
-    d.emit("table.resumed")
+    d.emit(TableResumed())
     return True
 
 
-@enforces("3.B(2)", "3.B(3)")
+@enforces(Rule.OTHER_DECK_IN_SHUFFLER, Rule.DECKS_ALTERNATE)
 def opening_bets(d: Decision) -> bool:
     """The due deck is loaded and all else is in order: bets may be made."""
     name = due_deck(d.state)
-    if not name or d.state.decks[name].state is not _LOADED or cannot_start(d.state, d.now_ms):
+    if not name or d.state.decks[name].state is not DeckState.LOADED or cannot_start(d.state, d.now_ms):
         return False  # the first two are among the reasons of the third, and save its words
-    d.emit("betting.opened", deck=name)
+    d.emit(BettingOpened(deck=name))
     return True
 
 
@@ -141,66 +142,66 @@ def withdrawing(d: Decision) -> bool:
     refusal = cannot_start(d.state, d.now_ms)
     if refusal is None:
         return False
-    d.emit("betting.withdrawn", *refusal.clause, reason=refusal.reason)
+    d.emit(BettingWithdrawn(reason=refusal.reason), *refusal.rules)
     return True
 
 
-@enforces("10.B(1)(2)", "10.B(3)(4)", "11.D(2)")
+@enforces(Rule.DEAL_STACKS, Rule.DEALER_STACK, Rule.REVEAL_DEALER)
 def dispensing(d: Decision) -> bool:
     """The next stack, when the one before was taken. The held one only after the players have acted."""
     state, round_ = d.state, d.round
-    if round_.method is not _AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
+    if round_.method is not Method.AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
         return False
     stack = next_stack(round_)
     if stack is None or waits_for_players(round_):
         return False
-    clause = "10.B(3)(4)" if stack.held else "10.B(1)(2)"
+    clause = Rule.DEALER_STACK if stack.held else Rule.DEAL_STACKS
     if round_.held:
-        give(d, "shoe", "Release", "11.D(2)", deck=round_.deck, target=stack.target)
+        give(d, "shoe", Release, Rule.REVEAL_DEALER, deck=round_.deck, target=stack.target)
     elif state.decks[round_.deck].cards.get(ledger.ASIDE):
         lay_aside_card(d)
     elif stack.held and not round_.acted:
-        give(d, "shoe", "Dispense", clause, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
+        give(d, "shoe", Dispense, clause, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
     else:
         cards = stack.cards - round_.in_hand
-        give(d, "shoe", "Dispense", clause, deck=round_.deck, target=stack.target, cards=cards, hold=False)
+        give(d, "shoe", Dispense, clause, deck=round_.deck, target=stack.target, cards=cards, hold=False)
     return True
 
 
 def dealt(d: Decision) -> bool:
     """All hands have what they get before the players act."""
     shoe, round_ = d.state.devices.get("shoe"), d.round
-    busy = shoe is not None and shoe.doing is not None and round_.method is _AUTOMATED_SHOE
+    busy = shoe is not None and shoe.doing is not None and round_.method is Method.AUTOMATED_SHOE
     if busy or (next_stack(round_) and not waits_for_players(round_)):
         return False
-    d.emit("dealing.completed", round=round_.number)
+    d.emit(DealingCompleted(round=round_.number))
     return True
 
 
-@enforces("10.B(5)")
+@enforces(Rule.STUB_LEAVES)
 def stub_leaving(d: Decision) -> bool:
     """When nothing more can be dealt, the shoe brings the stub out."""
     state, round_ = d.state, d.round
-    if round_.method is not _AUTOMATED_SHOE or not stub_may_leave(state, round_):
+    if round_.method is not Method.AUTOMATED_SHOE or not stub_may_leave(state, round_):
         return False
     shoe = state.devices["shoe"]
-    if shoe.state is not _READY or shoe.at_exit or shoe.hindered:
+    if shoe.state is not DeviceState.READY or shoe.at_exit or shoe.hindered:
         return False
     if not state.decks[round_.deck].cards.get(ledger.SHOE):
         remove_stub_by_hand(d, "")
     else:
-        give(d, "shoe", "Eject", "10.B(5)", deck=round_.deck, target="stub")
+        give(d, "shoe", Eject, Rule.STUB_LEAVES, deck=round_.deck, target="stub")
     return True
 
 
-@enforces("10.B(5)", "11.E")
+@enforces(Rule.STUB_LEAVES, Rule.COLLECT_HANDS)
 def completing(d: Decision) -> bool:
     """Every card of the round lies in the rack."""
     state, round_ = d.state, d.round
     cards = state.decks[round_.deck].cards
     if not round_.stub_out or stub_count_due(state) or cards != {ledger.RACK: state.setup.game.deck_size}:
         return False
-    d.emit("round.completed", "11.E", round=round_.number, deck=round_.deck)
+    d.emit(RoundCompleted(round=round_.number, deck=round_.deck), Rule.COLLECT_HANDS)
     return True
 
 
@@ -215,8 +216,8 @@ def tending(d: Decision) -> bool:
     return False
 
 
-_ALWAYS: Final[tuple[Rule, ...]] = (tending,)
-RULES: Final[dict[TableState, tuple[Rule, ...]]] = {
+_ALWAYS: Final[tuple[AutomaticRule, ...]] = (tending,)
+RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     T.CLOSED: (),
     T.OPENING: (opening_completed, *_ALWAYS),
     T.WAITING: (suspending, *_ALWAYS, delivering, making_room, opening_bets),
@@ -240,4 +241,4 @@ def follow(d: Decision) -> None:
                 break
         else:
             return
-        assert len(d.events) < 500, "rules that follow each other without an end"
+        assert len(d.entries) < 500, "rules that follow each other without an end"

@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from controller.core.clauses import enforces
 from controller.core.decision import Decision
+from controller.core.enforcement import enforces
+from controller.core.events.decks import DeckChangeDue
+from controller.core.events.devices import CycleLost
 from controller.core.machines import DeviceState
-from controller.core.rules.devices import failed, stopped
-from controller.core.rules.guards import life_ms
-from controller.core.rules.service import CLAUSE_OF, warn
+from controller.core.rules.guards import STOPS, life_ms
+from controller.core.rules.stopping import failed, stopped
+from controller.core.rules.warnings import warn
 from controller.core.state import Device, State
+from controller.games.rulebook import Rule
 
 NEVER: Final = math.inf
-_WORKING: Final = DeviceState.WORKING
-_LOST: Final = DeviceState.LOST
 
 
 def _cycle_ends_ms(device: Device) -> float:
-    return device.doing.until_ms if device.state is _WORKING and device.doing else NEVER
+    return device.doing.until_ms if device.state is DeviceState.WORKING and device.doing else NEVER
 
 
 def _grace_ends_ms(state: State, name: str, device: Device) -> float:
-    if device.state is not _LOST or f"{name}.lost" in state.warnings:
+    if device.state is not DeviceState.LOST or f"{name}.lost" in state.warnings:
         return NEVER
     return device.lost_ms + state.setup.limits.grace_ms
 
@@ -38,8 +39,8 @@ def deadline_ms(state: State) -> float:
     first = NEVER
     for name, device in state.devices.items():
         what = device.state
-        if what is _WORKING or what is _LOST:
-            at = _cycle_ends_ms(device) if what is _WORKING else _grace_ends_ms(state, name, device)
+        if what is DeviceState.WORKING or what is DeviceState.LOST:
+            at = _cycle_ends_ms(device) if what is DeviceState.WORKING else _grace_ends_ms(state, name, device)
             if at < first:
                 first = at
     oldest = NEVER
@@ -53,7 +54,7 @@ def deadline_ms(state: State) -> float:
     return first
 
 
-@enforces("13.F", "13.G", "3.C")
+@enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS, Rule.DECK_AGE)
 def look_at_clock(d: Decision) -> None:
     """Decide what is due by now."""
     state = d.state
@@ -68,13 +69,13 @@ def look_at_clock(d: Decision) -> None:
         due = deck.in_play_ms >= 0 and not deck.change_due
         if due and deck.in_play_ms + _announced_after_ms(state) <= d.now_ms:
             left_ms = max(0, deck.in_play_ms + life_ms(state) - d.now_ms)
-            d.emit("deck.change_due", "3.C", deck=name, left_ms=left_ms)
+            d.emit(DeckChangeDue(deck=name, left_ms=left_ms), Rule.DECK_AGE)
 
 
 def _stays_away(d: Decision, name: str) -> None:
     """A link that did not come back in its grace time."""
-    doing, clause = d.state.devices[name].doing, CLAUSE_OF[name]
-    warn(d, "lost", device=name, clause=(clause,), text=f"the {name} does not answer")
+    doing, rule = d.state.devices[name].doing, STOPS[name]
+    warn(d, "lost", rule, device=name, text=f"the {name} does not answer")
     if doing:
-        d.emit("cycle.lost", clause, device=name, id=doing.id, reason="the link did not come back")
+        d.emit(CycleLost(device=name, id=doing.id, reason="the link did not come back"), rule)
     stopped(d, name, doing, "does not answer", cards_inside=False)

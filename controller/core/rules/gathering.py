@@ -9,10 +9,25 @@ from typing import Final
 
 from controller.core import ledger
 from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
-from controller.core.clauses import enforces
 from controller.core.decision import Decision, Refusal, takes
+from controller.core.enforcement import enforces
+from controller.core.events.decks import (
+    CardsGathered,
+    CountAccepted,
+    DeckGathered,
+    DeckLockedOut,
+    DeckReadyToCut,
+    DeckRecalled,
+    LedgerDisagreed,
+    MissingDeclared,
+    ShuffleFailed,
+)
+from controller.core.events.devices import CardsPresented, ExitEmptied
+from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.state import Device, Given, State
+from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import Eject
 
 GATHERED_STATES: Final = (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT)
 UNABLE: Final = (
@@ -64,13 +79,13 @@ def emptied_by_device(state: State, place: str) -> str:
     return "" if at_exit and found.at_exit is None else device
 
 
-@enforces("13.B", "13.D", "13.E", "13.G")
+@enforces(Rule.SECOND_FACE_UP, Rule.WRONG_NUMBER, Rule.DEALER_EXPOSED, Rule.SHOE_STOPS)
 @takes(ReturnWagers)
 def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
     """The first step of a void."""
     if not d.round.wagers_open:
         return Refusal("the wagers are back already", "a round is void")
-    d.emit("wagers.returned", round=d.round.number, seats=d.round.seats, who=act.who)
+    d.emit(WagersReturned(round=d.round.number, seats=d.round.seats, who=act.who))
     return None
 
 
@@ -90,7 +105,7 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
     if act.deck not in state.decks or state.decks[act.deck].state not in GATHERED_STATES:
         return Refusal("no cards of this deck are to be gathered", "its round is void, or it is called back")
     if state.round and state.round.void and state.round.deck == act.deck and state.round.wagers_open:
-        return Refusal("the wagers go back first", "the wagers are returned", ("13.G",))
+        return Refusal("the wagers go back first", "the wagers are returned", (Rule.SHOE_STOPS,))
     cards = state.decks[act.deck].cards
     place = next_place(state, act.deck)
     device = ledger.DEVICE_OF.get(place, "")
@@ -98,22 +113,24 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
         return Refusal("all cards of this deck are together", "cards lie elsewhere")
     if act.cards == 0 and _said_to_be_empty(state, act):
         moves = ledger.seen(cards, (act.place,), 0, ledger.TABLE)
-        d.emit("cards.gathered", deck=act.deck, place=act.place, cards=0, moves=moves, who=act.who)
+        d.emit(CardsGathered(deck=act.deck, place=act.place, cards=0, moves=moves, who=act.who))
         tell_difference(d, act.deck, act.place, moves)
         return None
     if act.place not in (place, device):
         return Refusal(f"the cards at {place} come first", f"{place} is empty")
     if emptied_by_device(state, place):
-        return Refusal(f"the {device} brings its cards out by itself", f"the {device} cannot be used", ("13.G",))
+        return Refusal(
+            f"the {device} brings its cards out by itself", f"the {device} cannot be used", (Rule.SHOE_STOPS,)
+        )
     if not 0 <= act.cards <= 2 * state.setup.game.deck_size:
-        return Refusal(f"{act.cards} cards cannot be", "the number is right")
+        return Refusal(f"{act.cards} is not a possible count", "the number of cards counted is entered")
     if place == ledger.MISSING:
         if act.cards < 1:
             return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
         moves = [(ledger.MISSING, ledger.TABLE, act.cards)]
     else:
         moves = ledger.seen(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
-    d.emit("cards.gathered", deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who)
+    d.emit(CardsGathered(deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who))
     tell_difference(d, act.deck, place, moves)
     return None
 
@@ -127,11 +144,11 @@ def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]
         if source == ledger.MISSING:
             found += number
     if place != ledger.MISSING and lost != found:
-        event = d.events[-1]
-        d.emit("ledger.disagreed", "5.D", deck=deck, place=place, missing=lost - found, by_event=event.seq)
+        event = d.entries[-1]
+        d.emit(LedgerDisagreed(deck=deck, place=place, missing=lost - found, by_event=event.seq), Rule.WRONG_COUNT)
 
 
-@enforces("5.D")
+@enforces(Rule.WRONG_COUNT)
 @takes(DeclareMissing)
 def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
     """A floorperson gives cards up: the deck can never be whole again, so it is locked out."""
@@ -141,60 +158,71 @@ def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
     missing = deck.cards[ledger.MISSING]
     if deck.state is not DeckState.LOCKED_OUT:
         lock_out(
-            d, act.deck, "5.D", reason=f"{missing} cards are missing" if missing > 0 else "there are too many cards"
+            d,
+            act.deck,
+            Rule.WRONG_COUNT,
+            reason=f"{missing} cards are missing" if missing > 0 else "there are too many cards",
         )
     moves = [(ledger.MISSING, ledger.GONE, missing)]
-    d.emit("missing.declared", "5.D", deck=act.deck, cards=missing, moves=moves, who=act.who)
+    d.emit(MissingDeclared(deck=act.deck, cards=missing, moves=moves, who=act.who), Rule.WRONG_COUNT)
     return None
 
 
-@enforces("5.D", "8.G", "9.H", "10.G")
-def lock_out(d: Decision, deck: str, *clause: str, reason: str) -> None:
+@enforces(Rule.WRONG_COUNT, Rule.NOT_MISDEALT)
+def lock_out(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
     """The deck is out, for good."""
-    if d.may("deck.locked_out", deck):
-        d.emit("deck.locked_out", *clause, deck=deck, reason=reason)
+    if d.may(DeckLockedOut, deck):
+        d.emit(DeckLockedOut(deck=deck, reason=reason), *rules)
+
+
+def shuffle_again(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
+    """The deck must be shuffled again: its shuffle has failed, or it is recalled from where it is ready."""
+    for event in (ShuffleFailed, DeckRecalled):
+        if d.may(event, deck):
+            d.emit(event(deck=deck, reason=reason), *rules)
+            return
 
 
 # --- cards that a device brings out ---------------------------------------------------------------------------------
 
 
-def ejected(d: Decision, name: str, given: Given, number: int, **late: bool) -> None:
+def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = False) -> None:
     """An Eject has brought cards to the exit."""
     deck = d.state.decks[given.deck]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     number = number if number >= 0 else ledger.count(deck.cards, within)
     moves = ledger.seen(deck.cards, within, number, exit_)
-    d.emit("cards.presented", device=name, deck=given.deck, cards=number, moves=moves, **late)
+    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late))
     tell_difference(d, given.deck, within[0], moves)
 
 
-def _lands_at(state: State, name: str, given: Given) -> str:
+def _lands_at(state: State, name: str, deck: str, given: Given | None) -> str:
     """Where cards from an exit are now: on the dealer's pile, if they came out for that.
 
     What came out for a round, and is taken when that is void, may have been laid to its seat or into the rack in that
     very moment: the dealer is asked for it.
     """
     round_ = state.round
-    for_the_pile = given.name == "Eject" and not given.target
-    void = round_ is not None and round_.void and round_.deck == given.deck
+    for_the_pile = given is not None and isinstance(given.command, Eject) and not given.target
+    void = round_ is not None and round_.void and round_.deck == deck
     return ledger.TAKEN if name == "shoe" and void and not for_the_pile else ledger.TABLE
 
 
-def taken_out(d: Decision, name: str, given: Given, number: int) -> None:
-    """Cards of a deck that is gathered were taken from an exit."""
+def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, number: int) -> None:
+    """Cards of a deck that is gathered were taken from an exit; `given` has brought them there, if that is known."""
     exit_ = ledger.IN_DEVICE[name][-1]
-    deck = d.state.decks.get(given.deck)
+    deck = d.state.decks.get(deck_name)
     if deck is None:
-        d.emit("exit.emptied", device=name, cards=number)
+        d.emit(ExitEmptied(device=name, cards=number))
         return
-    there, target = deck.cards.get(exit_, 0), _lands_at(d.state, name, given)
+    there, target = deck.cards.get(exit_, 0), _lands_at(d.state, name, deck_name, given)
     if there:
         moves = ledger.seen(deck.cards, (exit_,), number if number >= 0 else there, target)
     else:  # cards that a broken cycle had left there: nobody had counted them
         inner = max(ledger.IN_DEVICE[name][:-1], key=lambda place: deck.cards.get(place, 0))
         moves = ledger.part(deck.cards, inner, max(number, 0), target)
-    d.emit("exit.emptied", device=name, deck=given.deck, cards=number, moves=moves)
-    tell_difference(d, given.deck, exit_, moves)
+    d.emit(ExitEmptied(device=name, deck=deck_name, cards=number, moves=moves))
+    tell_difference(d, deck_name, exit_, moves)
 
 
 def finish_gathering(d: Decision, name: str) -> bool:
@@ -204,10 +232,13 @@ def finish_gathering(d: Decision, name: str) -> bool:
     if deck.state not in (DeckState.VOIDED, DeckState.RECALLED) or next_place(state, name):
         return False
     if deck.state is DeckState.RECALLED:
-        d.emit("deck.ready_to_cut" if deck.recut else "deck.gathered", "5.G" if deck.recut else "5.A", deck=name)
+        if deck.recut:
+            d.emit(DeckReadyToCut(deck=name), Rule.RECUT)
+        else:
+            d.emit(DeckGathered(deck=name), Rule.SHUFFLE)
         return True
     if state.table is not TableState.VOIDING or d.round.wagers_open:
         return False
-    d.emit("count.accepted", deck=name, by="gathering", cards=state.setup.game.deck_size)
-    d.emit("void.completed", "5.A", deck=name, round=d.round.number)
+    d.emit(CountAccepted(deck=name, by="gathering", cards=state.setup.game.deck_size))
+    d.emit(VoidCompleted(deck=name, round=d.round.number), Rule.SHUFFLE)
     return True

@@ -11,24 +11,24 @@ from functools import lru_cache
 from typing import Final
 
 from controller.core import ledger
-from controller.core.clauses import enforces
 from controller.core.decision import Decision
+from controller.core.enforcement import enforces
 from controller.core.machines import DeckState, DeviceState
-from controller.core.rules.guards import warned
-from controller.core.rules.service import CLAUSE_OF, give_beside
+from controller.core.rules.commands import give_beside
+from controller.core.rules.guards import STOPS, warned
 from controller.core.state import State
-from firmware_bridge.wire.messages import Light, Sound
+from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import Indicate, Light, Lock, Sound, Unlock
 
 _NOT_TO_BE_DEALT: Final = frozenset({DeckState.VOIDED, DeckState.LOCKED_OUT})
 _LONGEST: Final = 64  # characters that a device takes
-_OUT_OF_SERVICE: Final = DeviceState.OUT_OF_SERVICE  # a name of its own: guards.py tells why
 _ALL_WELL: Final = (Light.GREEN, "", Sound.NONE)
 
 
 def to_be_locked(state: State, name: str) -> bool:
     """Whether this device should be locked now."""
     device = state.devices[name]
-    if device.state is _OUT_OF_SERVICE or device.doing or device.at_exit or device.opened_by:
+    if device.state is DeviceState.OUT_OF_SERVICE or device.doing or device.at_exit or device.opened_by:
         return False
     return warned(state, name) or _holds_void(state, name)
 
@@ -44,7 +44,7 @@ def _holds_void(state: State, name: str) -> bool:
 def light(state: State, name: str) -> tuple[Light, str, Sound]:
     """What a device shows: red, it stands still; yellow, a person must act; green, all is well."""
     device = state.devices[name]
-    if device.state is _OUT_OF_SERVICE:
+    if device.state is DeviceState.OUT_OF_SERVICE:
         return Light.RED, "out of service", Sound.NONE
     warnings = [warning for warning in state.warnings.values() if warning.device == name] if state.warnings else []
     for warning in warnings:
@@ -75,22 +75,22 @@ def all_well(state: State) -> bool:
         if deck.state in _NOT_TO_BE_DEALT:
             return False
     for device in state.devices.values():
-        if device.state is _OUT_OF_SERVICE or device.hindered or device.locked:
+        if device.state is DeviceState.OUT_OF_SERVICE or device.hindered or device.locked:
             return False
         if device.can_show and device.shown != _SHOWN_WELL:
             return False
     return True
 
 
-@enforces("13.F", "13.G")
+@enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def set_right(d: Decision) -> None:
     """Give the commands that make every device what it should be: the lock first."""
     for name, device in d.state.devices.items():
         if not device.online:
             continue
         if device.can_lock and device.locked is not to_be_locked(d.state, name):
-            give_beside(d, name, "Unlock" if device.locked else "Lock", CLAUSE_OF[name])
+            give_beside(d, name, Unlock if device.locked else Lock, STOPS[name])
         if device.can_show:
             shown, text, sound = light(d.state, name)
             if device.shown != _shown(shown, text):
-                give_beside(d, name, "Indicate", light=int(shown), sound=int(sound), text=text[:_LONGEST])
+                give_beside(d, name, Indicate, light=int(shown), sound=int(sound), text=text[:_LONGEST])

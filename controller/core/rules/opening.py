@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -22,14 +22,39 @@ from controller.core.actions import (
     VerifyDeck,
     WashDeck,
 )
-from controller.core.clauses import enforces
-from controller.core.decision import Decision, Refusal, takes, words
+from controller.core.decision import Decision, Refusal, takes
+from controller.core.enforcement import enforces
+from controller.core.events.decks import (
+    DeckAcceptedPrepared,
+    DeckInspected,
+    DeckRecalled,
+    DeckReceived,
+    DeckRemoved,
+    DeckSpread,
+    DeckStacked,
+    DeckVerified,
+    DeckWashed,
+)
+from controller.core.events.rounds import VoidCompleted
+from controller.core.events.table import (
+    OpeningCompleted,
+    PlayerCame,
+    TableClosed,
+    TableConfigured,
+    TableIdled,
+    TableOpened,
+    TurnPassed,
+    WarningCauseGone,
+)
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.names import spoken
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
-from controller.core.rules.service import warn
+from controller.core.rules.warnings import warn
 from controller.core.setup import setup_fault
 from controller.core.state import deck_with_back
+from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import Deliver
 
 UNOPENED: Final = (DeckState.RECEIVED, DeckState.INSPECTED, DeckState.VERIFIED, DeckState.SPREAD, DeckState.WASHED)
 IN_SHUFFLER: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
@@ -38,11 +63,11 @@ IN_SHUFFLER: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 @takes(Configure)
 def configure(d: Decision, act: Configure) -> Refusal | None:
     """Take on a set-up, if it is allowed as a whole."""
-    fault = setup_fault(act.setup)
-    if fault:
-        return Refusal(fault.reason, fault.possible_when, fault.clause)
+    refusal = setup_fault(act.setup)
+    if refusal:
+        return refusal
     setup = msgspec.to_builtins(act.setup, str_keys=True, order="deterministic")  # as the journal will tell it again
-    d.emit("table.configured", setup=setup, who=act.who)
+    d.emit(TableConfigured(setup=setup, who=act.who))
     return None
 
 
@@ -51,54 +76,57 @@ def open_table(d: Decision, act: OpenTable) -> Refusal | None:
     """The table opens."""
     if not d.state.configured:
         return Refusal("the table is not set up", "it is set up")
-    d.emit("table.opened", "4.A", who=act.who)
+    d.emit(TableOpened(who=act.who), Rule.INSPECT_DECK)
     return None
 
 
-@enforces("3.B", "3.B(1)", "4.A", "4.F")
+@enforces(Rule.TWO_DECKS, Rule.BACKS_DIFFER, Rule.INSPECT_DECK, Rule.PREPARED_DECK)
 @takes(ReceiveDeck)
 def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
     """A deck comes to the table: it must have a back that is wanted, and must never have been here."""
     state = d.state
     if act.deck in state.decks or act.deck in state.retired or not act.deck:
-        return Refusal(f"deck {act.deck} was here before", "a new deck is brought", ("5.D",))
+        return Refusal(f"deck {act.deck} was here before", "a new deck is brought", (Rule.WRONG_COUNT,))
     if act.back not in state.setup.backs:
-        return Refusal(f"the table plays with {' and '.join(state.setup.backs)} backs", "the back fits", ("3.B(1)",))
+        return Refusal(
+            f"the table plays with {' and '.join(state.setup.backs)} backs", "the back fits", (Rule.BACKS_DIFFER,)
+        )
     if deck_with_back(state, act.back):
-        return Refusal(f"a {act.back} deck is here already", "that deck has left", ("3.B(1)",))
+        return Refusal(f"a {act.back} deck is here already", "that deck has left", (Rule.BACKS_DIFFER,))
     if len(state.decks) >= decks_wanted(state):
-        return Refusal("one deck is played while the shuffler is out of service", "it is back in service", ("3.B",))
-    clause = ("4.F",) if act.prepared else ("4.A",)
-    d.emit("deck.received", *clause, deck=act.deck, back=act.back, prepared=act.prepared, who=act.who)
+        return Refusal(
+            "one deck is played while the shuffler is out of service", "it is back in service", (Rule.TWO_DECKS,)
+        )
+    rule = Rule.PREPARED_DECK if act.prepared else Rule.INSPECT_DECK
+    d.emit(DeckReceived(deck=act.deck, back=act.back, prepared=act.prepared, who=act.who), rule)
     if act.prepared:
-        d.emit("deck.accepted_prepared", "4.F", deck=act.deck)
-    if decks_wanted(state) == 1 and state.due != act.back:
-        d.emit("turn.passed", "3.B", back=act.back)
+        d.emit(DeckAcceptedPrepared(deck=act.deck), Rule.PREPARED_DECK)
+    pass_turn(d)
     return None
 
 
-@enforces("4.A", "4.E")
+@enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
 @takes(InspectDeck)
 def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
     """The dealer's look at every card."""
     if not act.good:
-        lock_out(d, act.deck, "4.A", reason="the inspection found a defect")
+        lock_out(d, act.deck, Rule.INSPECT_DECK, reason="the inspection found a defect")
         return None
-    d.emit("deck.inspected", "4.A", deck=act.deck, who=act.who)
+    d.emit(DeckInspected(deck=act.deck, who=act.who), Rule.INSPECT_DECK)
     return None
 
 
-@enforces("4.A", "4.E")
+@enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
 @takes(VerifyDeck)
 def verify(d: Decision, act: VerifyDeck) -> Refusal | None:
     """The floorperson's, who is somebody else."""
     if act.who == d.state.decks[act.deck].inspected_by:
-        return Refusal("who inspected a deck cannot verify it", "another person verifies it", ("4.A",))
-    d.emit("deck.verified", "4.A", deck=act.deck, who=act.who)
+        return Refusal("who inspected a deck cannot verify it", "another person verifies it", (Rule.INSPECT_DECK,))
+    d.emit(DeckVerified(deck=act.deck, who=act.who), Rule.INSPECT_DECK)
     return None
 
 
-@enforces("4.B", "5.H", "4.E")
+@enforces(Rule.SPREAD_DECK, Rule.IDLE_TABLE, Rule.OPEN_EACH_DECK)
 @takes(SpreadDeck)
 def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
     """For the first player, or while nobody is here."""
@@ -106,18 +134,21 @@ def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
     idle = d.state.table is TableState.IDLE
     if not idle and deck.state is not DeckState.VERIFIED:
         return Refusal(
-            f"deck {act.deck} is {words(deck.state)}", "the deck is verified, or the table is idle", ("4.B",)
+            f"deck {act.deck} is {spoken(deck.state)}",
+            "the deck is verified, or the table is idle",
+            (Rule.SPREAD_DECK,),
         )
     moves = [(place, ledger.TABLE, n) for place, n in deck.cards.items() if place != ledger.TABLE]
-    d.emit("deck.spread", "5.H" if idle else "4.B", deck=act.deck, moves=moves, who=act.who)
+    d.emit(DeckSpread(deck=act.deck, moves=moves, who=act.who), Rule.IDLE_TABLE if idle else Rule.SPREAD_DECK)
     return None
 
 
-@enforces("4.C", "4.E")
+@enforces(Rule.WASH_DECK, Rule.OPEN_EACH_DECK)
 @takes(WashDeck, StackDeck)
 def wash_or_stack(d: Decision, act: WashDeck | StackDeck) -> Refusal | None:
     """Turned, washed, stacked."""
-    d.emit(act.kind, "4.C", deck=act.deck, who=act.who)
+    event = DeckWashed if isinstance(act, WashDeck) else DeckStacked
+    d.emit(event(deck=act.deck, who=act.who), Rule.WASH_DECK)
     return None
 
 
@@ -129,13 +160,19 @@ def reject(d: Decision, act: RejectDeck) -> Refusal | None:
         DeckState.VOIDED,
         DeckState.SHUFFLING,
     ):
-        return Refusal("the deck is in use", "its round is over, and no device moves it", ("4.A",))
-    lock_out(d, act.deck, "4.A", reason=act.reason)
-    warn(d, "count", deck=act.deck, clause=("4.A",), text=f"deck {act.deck} must leave the table: {act.reason}")
+        return Refusal("the deck is in use", "its round is over, and no device moves it", (Rule.INSPECT_DECK,))
+    lock_out(d, act.deck, Rule.INSPECT_DECK, reason=act.reason)
+    warn(
+        d,
+        "count",
+        Rule.INSPECT_DECK,
+        deck=act.deck,
+        text=f"deck {act.deck} must leave the table: {act.reason}",
+    )
     return None
 
 
-@enforces("5.D", "3.C", "3.B")
+@enforces(Rule.WRONG_COUNT, Rule.DECK_AGE, Rule.TWO_DECKS)
 @takes(RemoveDeck)
 def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
     """A deck leaves only as a whole, or with its missing cards declared."""
@@ -147,7 +184,7 @@ def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
         return Refusal(
             f"cards of deck {act.deck} are still at: {', '.join(sorted(elsewhere))}",
             "all its cards lie on the table, or the missing ones are declared",
-            ("5.D",),
+            (Rule.WRONG_COUNT,),
         )
     _remove(d, act.deck, act.who)
     return None
@@ -156,16 +193,20 @@ def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
 def _remove(d: Decision, name: str, who: str) -> None:
     deck = d.state.decks[name]
     voided = d.state.round if d.state.table is TableState.VOIDING else None
-    d.emit(
-        "deck.removed", deck=name, back=deck.back, was=str(deck.state), cards=deck.cards.get(ledger.GONE, 0), who=who
-    )
+    d.emit(DeckRemoved(deck=name, back=deck.back, was=str(deck.state), cards=deck.cards.get(ledger.GONE, 0), who=who))
     for key in [key for key, warned in d.state.warnings.items() if warned.deck == name and not warned.gone]:
-        d.emit("warning.cause_gone", warning=key)
+        d.emit(WarningCauseGone(warning=key))
     if voided and voided.deck == name:
-        d.emit("void.completed", deck=name, round=voided.number)
-    left = list(d.state.decks.values())
-    if decks_wanted(d.state) == 1 and len(left) == 1 and d.state.due != left[0].back:
-        d.emit("turn.passed", "3.B", back=left[0].back)
+        d.emit(VoidCompleted(deck=name, round=voided.number))
+    pass_turn(d)
+
+
+@enforces(Rule.TWO_DECKS)
+def pass_turn(d: Decision) -> None:
+    """The only deck of a table that plays with one is next."""
+    decks = list(d.state.decks.values())
+    if decks_wanted(d.state) == 1 and len(decks) == 1 and d.state.due != decks[0].back:
+        d.emit(TurnPassed(back=decks[0].back), Rule.TWO_DECKS)
 
 
 @takes(CloseTable)
@@ -180,45 +221,48 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
             return Refusal(f"cards of deck {name} are at {astray[0]}", "all cards are together")
     for name in list(d.state.decks):
         _remove(d, name, act.who)
-    d.emit("table.closed", who=act.who)
+    d.emit(TableClosed(who=act.who))
     return None
 
 
-@enforces("5.H", "5.J")
+@enforces(Rule.IDLE_TABLE, Rule.SELF_RESHUFFLING_NO_CUT)
 @takes(IdleTable)
 def idle(d: Decision, act: IdleTable) -> Refusal | None:
     """Nobody plays: the cards leave shoe and rack. A device under 5.I keeps them."""
-    if any(device.state is DeviceState.WORKING and device.doing and device.doing.name == "Deliver"
-           for device in d.state.devices.values()):  # fmt: skip
-        return Refusal("a deck is on its way into the shoe", "it has come there", ("5.H",))
-    d.emit("table.idled", "5.J" if self_reshuffling(d.state) else "5.H", who=act.who)
+    if any(
+        device.state is DeviceState.WORKING and device.doing and isinstance(device.doing.command, Deliver)
+        for device in d.state.devices.values()
+    ):
+        return Refusal("a deck is on its way into the shoe", "it has come there", (Rule.IDLE_TABLE,))
+    d.emit(TableIdled(who=act.who), Rule.SELF_RESHUFFLING_NO_CUT if self_reshuffling(d.state) else Rule.IDLE_TABLE)
     if self_reshuffling(d.state):
         return None
     for name, deck in d.state.decks.items():
         if deck.state is DeckState.LOADED:
-            d.emit("deck.recalled", "5.H", deck=name, reason="nobody plays")
+            d.emit(DeckRecalled(deck=name, reason="nobody plays"), Rule.IDLE_TABLE)
     return None
 
 
-@enforces("5.H", "5.J")
+@enforces(Rule.IDLE_TABLE, Rule.SELF_RESHUFFLING_NO_CUT)
 @takes(PlayerArrived)
 def player_arrived(d: Decision, act: PlayerArrived) -> Refusal | None:
     """Chapter 4 again, for every deck that is not in the shuffler."""
     if not self_reshuffling(d.state):
         for name, deck in d.state.decks.items():
             if deck.state not in {*IN_SHUFFLER, *UNOPENED, DeckState.LOCKED_OUT}:
-                return Refusal(f"deck {name} is not spread", "it lies spread on the table", ("5.H",))
-    d.emit("player.arrived", "5.H", who=act.who)
+                return Refusal(f"deck {name} is not spread", "it lies spread on the table", (Rule.IDLE_TABLE,))
+    d.emit(PlayerCame(who=act.who), Rule.IDLE_TABLE)
     return None
 
 
-@enforces("4.E")
+@enforces(Rule.OPEN_EACH_DECK)
 def opening_completed(d: Decision) -> bool:
     """Every deck of the set-up has come through chapter 4."""
     state = d.state
     ready = [deck for deck in state.decks.values() if deck.state not in {*UNOPENED, DeckState.LOCKED_OUT}]
     if len(ready) < decks_wanted(state) or len(state.decks) > decks_wanted(state):
         return False
-    extra: dict[str, Any] = {"decks": sorted(state.decks)}
-    d.emit("opening.completed", "4.E" if len(ready) > 1 else "4.D", **extra)
+    d.emit(
+        OpeningCompleted(decks=sorted(state.decks)), Rule.OPEN_EACH_DECK if len(ready) > 1 else Rule.SHUFFLE_NEW_DECK
+    )
     return True

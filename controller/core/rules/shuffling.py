@@ -12,8 +12,26 @@ from controller.core.actions import (
     ShuffleByHand,
     UnloadDeck,
 )
-from controller.core.clauses import enforces
 from controller.core.decision import Decision, Refusal, takes
+from controller.core.enforcement import enforces
+from controller.core.events.decks import (
+    CountAccepted,
+    CountRejected,
+    CutMade,
+    CutRecutRequired,
+    DeckDelivered,
+    DeckInserted,
+    DeckLoaded,
+    DeckRecalled,
+    DeckRecutOrdered,
+    DeckShuffledByHand,
+    ReshuffleDirected,
+    ShuffleCompleted,
+    ShuffleFailed,
+    ShuffleStarted,
+)
+from controller.core.events.devices import ExitEmptied
+from controller.core.events.table import CutRefused
 from controller.core.machines import DeckState
 from controller.core.rules.gathering import lock_out, tell_difference
 from controller.core.rules.guards import (
@@ -30,9 +48,10 @@ from controller.core.rules.guards import (
     warned,
     wrong_number_of_decks,
 )
-from controller.core.rules.service import warn
+from controller.core.rules.warnings import warn
 from controller.core.state import Given, State, due_deck
 from controller.games.game import Method
+from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Cycle, CycleDone
 
 
@@ -51,19 +70,21 @@ def cannot_insert(d: Decision, name: str) -> Refusal | None:
     """Why this deck may not go into the shuffler now."""
     state = d.state
     if not in_service(state, "shuffler"):
-        return Refusal("no shuffler is in service", "a shuffler is in service", ("13.H",))
+        return Refusal("no shuffler is in service", "a shuffler is in service", (Rule.OUT_OF_SERVICE,))
     if warned(state, "shuffler"):
-        return Refusal("a warning of the shuffler is not cleared", "it is cleared", ("13.F",))
+        return Refusal("a warning of the shuffler is not cleared", "it is cleared", (Rule.SHUFFLER_STOPS,))
     there = inside(state, "shuffler")
     if there:
-        return Refusal(f"deck {there[0]} is in the shuffler", "it has left the shuffler", ("3.B(2)",))
+        return Refusal(
+            f"deck {there[0]} is in the shuffler", "it has left the shuffler", (Rule.OTHER_DECK_IN_SHUFFLER,)
+        )
     due = due_deck(state)
     if due and due != name and waits_for_shuffler(state, due):
         return not_due(state, name)
     return over_age(state, name, d.now_ms) or wrong_number_of_decks(state)
 
 
-@enforces("5.A", "4.D")
+@enforces(Rule.SHUFFLE, Rule.SHUFFLE_NEW_DECK)
 @takes(InsertDeck)
 def insert(d: Decision, act: InsertDeck) -> Refusal | None:
     """The deck lies in the infeed; the shuffle follows by itself."""
@@ -73,21 +94,21 @@ def insert(d: Decision, act: InsertDeck) -> Refusal | None:
     return refusal
 
 
-def inserted(d: Decision, name: str, **data: str) -> None:
-    """Whoever told it, a person or the sensor."""
+def inserted(d: Decision, name: str, who: str = "") -> None:
+    """A deck lies in the infeed; without `who`, the sensor saw it."""
     moves = [(place, ledger.INFEED, n) for place, n in d.state.decks[name].cards.items()]
-    d.emit("deck.inserted", "5.A", deck=name, moves=moves, **data)
+    d.emit(DeckInserted(deck=name, moves=moves, who=who), Rule.SHUFFLE)
 
 
 def shuffle_begun(d: Decision, given: Given) -> None:
     """The shuffler has taken the command on."""
-    if d.may("shuffle.started", given.deck) and given.deck in d.state.decks:
+    if d.may(ShuffleStarted, given.deck) and given.deck in d.state.decks:
         there = d.state.decks[given.deck].cards.get(ledger.INFEED, 0)
         moves = [(ledger.INFEED, ledger.SHELVES, there)] if there else []
-        d.emit("shuffle.started", "5.A", deck=given.deck, moves=moves)
+        d.emit(ShuffleStarted(deck=given.deck, moves=moves), Rule.SHUFFLE)
 
 
-@enforces("5.A", "5.B", "5.D", "3.A(1)(3)", "13.F")
+@enforces(Rule.SHUFFLE, Rule.ONE_STACK, Rule.WRONG_COUNT, Rule.DECK_COMPOSITION, Rule.SHUFFLER_STOPS)
 def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
     """A shuffle has come to its end: only a complete one with a good count makes a deck that can be played."""
     state = d.state
@@ -99,102 +120,114 @@ def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
         return
     counted = given.counted if given.counted >= 0 else done.cards
     if done.cycle is not Cycle.SHUFFLE:
-        d.emit("shuffle.failed", "13.F", deck=name, reason="it was no shuffle that the device has done")
+        d.emit(ShuffleFailed(deck=name, reason="it was no shuffle that the device has done"), Rule.SHUFFLER_STOPS)
     elif given.face_up:
-        d.emit("shuffle.failed", "5.A", deck=name, reason="a card lies face up: turn it, and shuffle again")
+        d.emit(ShuffleFailed(deck=name, reason="a card lies face up: turn it, and shuffle again"), Rule.SHUFFLE)
     elif kind.counts and counted < 0:
-        d.emit("shuffle.failed", "13.F", deck=name, reason="the shuffler has not counted")
+        d.emit(ShuffleFailed(deck=name, reason="the shuffler has not counted"), Rule.SHUFFLER_STOPS)
     elif kind.counts and (counted != size or not given.fits):
         _count_rejected(d, name, counted, given.fits)
     else:
         if kind.counts:
-            d.emit("count.accepted", "5.D", deck=name, by="shuffler", cards=counted)
-        d.emit("shuffle.completed", "5.B", deck=name, moves=[(ledger.SHELVES, ledger.OUTPUT, size)])
+            d.emit(CountAccepted(deck=name, by="shuffler", cards=counted), Rule.WRONG_COUNT)
+        d.emit(ShuffleCompleted(deck=name, moves=[(ledger.SHELVES, ledger.OUTPUT, size)]), Rule.ONE_STACK)
 
 
 def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
     size = d.state.setup.game.deck_size
-    clause = ("5.D",) if counted != size else ("3.A(1)(3)", "5.D")
+    rules = (Rule.WRONG_COUNT,) if counted != size else (Rule.DECK_COMPOSITION, Rule.WRONG_COUNT)
     text = f"{counted} cards instead of {size}" if counted != size else "the kinds of its cards are not those of a deck"
     moves = ledger.seen(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
-    d.emit("count.rejected", *clause, deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves)
-    lock_out(d, name, *clause, reason=text)
-    warn(d, "count", deck=name, clause=clause, text=f"deck {name} must leave the table: {text}")
+    d.emit(CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves), *rules)
+    lock_out(d, name, *rules, reason=text)
+    warn(d, "count", *rules, deck=name, text=f"deck {name} must leave the table: {text}")
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------
 
 
-@enforces("5.A", "13.H")
+@enforces(Rule.SHUFFLE, Rule.OUT_OF_SERVICE)
 @takes(ShuffleByHand)
 def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
     """Only where no shuffler is in service."""
     if in_service(d.state, "shuffler"):
         return Refusal(
-            "the shuffler shuffles at this table", "a floorperson has recorded it covered, removed or marked", ("13.H",)
+            "the shuffler shuffles at this table",
+            "a floorperson has recorded it covered, removed or marked",
+            (Rule.OUT_OF_SERVICE,),
         )
     refusal = over_age(d.state, act.deck, d.now_ms) or wrong_number_of_decks(d.state)
     if refusal is None:
         moves = [(p, ledger.TABLE, n) for p, n in d.state.decks[act.deck].cards.items() if p != ledger.TABLE]
-        d.emit("deck.shuffled_by_hand", "5.A", deck=act.deck, moves=moves, who=act.who)
+        d.emit(DeckShuffledByHand(deck=act.deck, moves=moves, who=act.who), Rule.SHUFFLE)
     return refusal
 
 
-@enforces("5.E", "5.F", "5.J")
+@enforces(Rule.CUT, Rule.CUT_DEPTH, Rule.SELF_RESHUFFLING_NO_CUT)
 @takes(CutDeck)
 def cut(d: Decision, act: CutDeck) -> Refusal | None:
     """The cover card goes in at least ten cards from the top, and leaves cards below it."""
     least, size = d.state.setup.game.least_cut, d.state.setup.game.deck_size
     if self_reshuffling(d.state):
-        return Refusal("there is no cut with a device that reshuffles by itself", "another device is used", ("5.J",))
+        return Refusal(
+            "there is no cut with a device that reshuffles by itself",
+            "another device is used",
+            (Rule.SELF_RESHUFFLING_NO_CUT,),
+        )
     if not least <= act.depth < size:
-        refusal = Refusal(f"the cover card is {act.depth} cards from the top", f"it is {least} to {size - 1}", ("5.F",))
-        d.refuse(act, refusal, kind="cut.refused")
+        refusal = Refusal(
+            f"the cover card is {act.depth} cards from the top", f"it is {least} to {size - 1}", (Rule.CUT_DEPTH,)
+        )
+        d.refuse(act, refusal, CutRefused)
         return None
-    d.emit("cut.made", "5.F", deck=act.deck, depth=act.depth, who=act.who)
+    d.emit(CutMade(deck=act.deck, depth=act.depth, who=act.who), Rule.CUT_DEPTH)
     return None
 
 
-@enforces("5.G", "5.J")
+@enforces(Rule.RECUT, Rule.SELF_RESHUFFLING_NO_CUT)
 @takes(RequireRecut)
 def recut(d: Decision, act: RequireRecut) -> Refusal | None:
     """Before the first card is dealt; a deck that is loaded already comes out first."""
     deck = d.state.decks[act.deck]
     if self_reshuffling(d.state):
-        return Refusal("there is no cut with a device that reshuffles by itself", "another device is used", ("5.J",))
+        return Refusal(
+            "there is no cut with a device that reshuffles by itself",
+            "another device is used",
+            (Rule.SELF_RESHUFFLING_NO_CUT,),
+        )
     if not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
-        return Refusal("this deck was not cut", "it was cut and no card was dealt", ("5.G",))
+        return Refusal("this deck was not cut", "it was cut and no card was dealt", (Rule.RECUT,))
     if deck.state is DeckState.CUT:
-        d.emit("cut.recut_required", "5.G", deck=act.deck, who=act.who)
+        d.emit(CutRecutRequired(deck=act.deck, who=act.who), Rule.RECUT)
         return None
-    d.emit("deck.recut_ordered", "5.G", deck=act.deck, who=act.who)
-    d.emit("deck.recalled", "5.G", deck=act.deck, reason="another cut is required")
+    d.emit(DeckRecutOrdered(deck=act.deck, who=act.who), Rule.RECUT)
+    d.emit(DeckRecalled(deck=act.deck, reason="another cut is required"), Rule.RECUT)
     return None
 
 
 # --- into the shoe --------------------------------------------------------------------------------------------------
 
 
-@enforces("5.C", "10.A")
+@enforces(Rule.FEED_SHOE, Rule.LOAD_SHOE)
 @takes(LoadDeck)
 def load(d: Decision, act: LoadDeck) -> Refusal | None:
     """By the dealer, where the shuffler does not do it."""
     deck = d.state.decks[act.deck]
     if deck.state is DeckState.SHUFFLED:
-        return Refusal("the deck is still in the shuffler", "the shuffler has delivered it", ("5.B",))
+        return Refusal("the deck is still in the shuffler", "the shuffler has delivered it", (Rule.ONE_STACK,))
     if d.state.method is Method.AUTOMATED_SHOE and (not in_service(d.state, "shoe") or inside(d.state, "shoe")):
-        return Refusal("the shoe is not in service, or not empty", "it is in service and empty", ("10.A",))
+        return Refusal("the shoe is not in service, or not empty", "it is in service and empty", (Rule.LOAD_SHOE,))
     refusal = cannot_load(d.state, act.deck, d.now_ms)
     if refusal is None:
         loaded(d, act.deck, who=act.who)
     return refusal
 
 
-def loaded(d: Decision, name: str, **data: str) -> None:
-    """Whoever told it, a person or the sensor."""
+def loaded(d: Decision, name: str, who: str = "") -> None:
+    """A deck is where it will be dealt from; without `who`, the sensor or the shuffler reported it."""
     target = SOURCE[d.state.method]
     moves = [(place, target, n) for place, n in d.state.decks[name].cards.items()]
-    d.emit("deck.loaded", "10.A", deck=name, method=str(d.state.method), moves=moves, **data)
+    d.emit(DeckLoaded(deck=name, method=str(d.state.method), moves=moves, who=who), Rule.LOAD_SHOE)
 
 
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
@@ -205,13 +238,13 @@ def delivery_done(d: Decision, given: Given, cards: int) -> None:
     size = d.state.setup.game.deck_size
     if cards not in (-1, size):  # the sensors disagree: never an average
         moves = ledger.seen(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
-        d.emit("deck.recalled", "5.D", deck=given.deck, reason=f"{cards} cards were delivered", moves=moves)
+        d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
         tell_difference(d, given.deck, ledger.OUTPUT, moves)
-    elif d.may("deck.loaded", given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
+    elif d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
     else:
         moves = [(ledger.OUTPUT, SOURCE[d.state.method], size)]
-        d.emit("deck.recalled", "5.A", deck=given.deck, reason="it cannot be played now", moves=moves)
+        d.emit(DeckRecalled(deck=given.deck, reason="it cannot be played now", moves=moves), Rule.SHUFFLE)
 
 
 def delivered(d: Decision, given: Given, cards: int) -> None:
@@ -220,26 +253,31 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
     deck = d.state.decks[given.deck]
     moves = ledger.seen(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
     whole = moves == [(ledger.TRAY, ledger.TABLE, size)]
-    kind = "deck.delivered" if whole and deck.state is DeckState.SHUFFLED else "deck.recalled"
-    if d.may(kind, given.deck):
-        d.emit("exit.emptied", device="shuffler", cards=cards)
-        reason = {} if kind == "deck.delivered" else {"reason": f"{cards} cards were taken"}
-        d.emit(kind, "5.B", deck=given.deck, moves=moves, **reason)
+    event: DeckDelivered | DeckRecalled
+    if whole and deck.state is DeckState.SHUFFLED:
+        event = DeckDelivered(deck=given.deck, moves=moves)
     else:
-        d.emit("exit.emptied", device="shuffler", deck=given.deck, cards=cards, moves=moves)
+        event = DeckRecalled(deck=given.deck, moves=moves, reason=f"{cards} cards were taken")
+    if d.may(type(event), given.deck):
+        d.emit(ExitEmptied(device="shuffler", cards=cards))
+        d.emit(event, Rule.ONE_STACK)
+    else:
+        d.emit(ExitEmptied(device="shuffler", deck=given.deck, cards=cards, moves=moves))
     tell_difference(d, given.deck, ledger.TRAY, moves)
 
 
-@enforces("5.A")
+@enforces(Rule.SHUFFLE)
 @takes(DirectReshuffle)
 def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
     """A floorperson wants it shuffled again, wherever it is."""
-    if not d.may("deck.recalled", act.deck):
-        return Refusal("the deck waits for its shuffle, or is in use", "it is shuffled and not in play", ("5.A",))
+    if not d.may(DeckRecalled, act.deck):
+        return Refusal(
+            "the deck waits for its shuffle, or is in use", "it is shuffled and not in play", (Rule.SHUFFLE,)
+        )
     refusal = _under_way(d.state, act.deck)
     if refusal is None:
-        d.emit("reshuffle.directed", "5.A", deck=act.deck, who=act.who)
-        d.emit("deck.recalled", "5.A", deck=act.deck, reason="a floorperson directs a reshuffle")
+        d.emit(ReshuffleDirected(deck=act.deck, who=act.who), Rule.SHUFFLE)
+        d.emit(DeckRecalled(deck=act.deck, reason="a floorperson directs a reshuffle"), Rule.SHUFFLE)
     return refusal
 
 
@@ -248,11 +286,15 @@ def unload(d: Decision, act: UnloadDeck) -> Refusal | None:
     """The deck comes back out; it is shuffled again before it is played."""
     refusal = _under_way(d.state, act.deck)
     if refusal is None:
-        d.emit("deck.recalled", "5.A", deck=act.deck, reason=f"{act.who} takes it out")
+        d.emit(DeckRecalled(deck=act.deck, reason=f"{act.who} takes it out"), Rule.SHUFFLE)
     return refusal
 
 
 def _under_way(state: State, deck: str) -> Refusal | None:
     """A deck that a device moves cannot be called back: nobody would know where it comes to lie."""
     device = moved_by(state, deck)
-    return Refusal(f"the {device} moves the deck", f"the {device} has ended its cycle", ("5.A",)) if device else None
+    return (
+        Refusal(f"the {device} moves the deck", f"the {device} has ended its cycle", (Rule.SHUFFLE,))
+        if device
+        else None
+    )

@@ -9,6 +9,7 @@ from typing import Final
 
 from controller.core.actions import UnlockPerson
 from controller.core.decision import Decision, Refusal, takes
+from controller.core.events.table import AccessDenied, AccessGranted, AccessUnlocked
 from controller.core.reports import SignIn
 from controller.core.state import State
 
@@ -30,14 +31,14 @@ def sign_in(d: Decision, report: SignIn) -> None:
     if locked_until_ms(d.state, who, d.now_ms):
         return
     if report.known and report.right:
-        d.emit("access.granted", who=who, roles=list(report.roles), via=report.via)
+        d.emit(AccessGranted(who=who, roles=list(report.roles), via=report.via))
         return
     wrong = d.state.wrong_pins.get(who)
     count = (wrong.count if wrong else 0) + 1
     lock_ms = min(LOCK_MS << min(count - TRIES, 16), LONGEST_LOCK_MS) if count >= TRIES else 0
     reason = "wrong PIN" if report.known else "nobody here has that name"
     until_ms = d.now_ms + lock_ms if lock_ms else 0
-    d.emit("access.denied", who=who, via=report.via, reason=reason, count=count, until_ms=until_ms)
+    d.emit(AccessDenied(who=who, via=report.via, reason=reason, count=count, until_ms=until_ms))
 
 
 @takes(UnlockPerson)
@@ -47,5 +48,5 @@ def unlock(d: Decision, act: UnlockPerson) -> Refusal | None:
         return Refusal(f"{act.person or 'nobody'} is not locked out", "somebody is")
     if act.person == act.who:
         return Refusal("nobody ends their own lock-out", "another floorperson does it")
-    d.emit("access.unlocked", who=act.who, person=act.person)
+    d.emit(AccessUnlocked(who=act.who, person=act.person))
     return None

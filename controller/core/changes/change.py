@@ -1,0 +1,25 @@
+"""The register of the functions that change a state by an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from controller.core.events.event import Event
+from controller.core.state import State
+
+Change = Callable[[State, Any], None]
+Changing = TypeVar("Changing", bound=Change)
+CHANGES: Final[dict[type[Event], Change]] = {}
+
+
+def changes(*events: type[Event]) -> Callable[[Changing], Changing]:
+    """Mark the function that changes the state by these events."""
+
+    def register(change: Changing) -> Changing:
+        for event in events:
+            assert event not in CHANGES, event
+            CHANGES[event] = change
+        return change
+
+    return register

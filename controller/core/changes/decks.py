@@ -1,0 +1,83 @@
+"""How the events of decks change the state."""
+
+from __future__ import annotations
+
+from controller.core import ledger
+from controller.core.changes.change import changes
+from controller.core.events.decks import (
+    CountAccepted,
+    CutMade,
+    DeckChangeDue,
+    DeckGathered,
+    DeckInspected,
+    DeckReadyToCut,
+    DeckRecalled,
+    DeckReceived,
+    DeckRecutOrdered,
+    DeckRemoved,
+    DeckShuffledByHand,
+    ShuffleStarted,
+)
+from controller.core.events.table import TurnPassed
+from controller.core.state import Deck, State
+
+
+@changes(DeckReceived)
+def _received(state: State, event: DeckReceived) -> None:
+    cards = ledger.fresh(state.setup.game.deck_size)
+    state.decks[event.deck] = Deck(event.back, cards, prepared=event.prepared, by_hand=event.prepared)
+
+
+@changes(DeckInspected)
+def _inspected(state: State, event: DeckInspected) -> None:
+    state.decks[event.deck].inspected_by = event.who
+
+
+@changes(ShuffleStarted)
+def _shuffle_started(state: State, event: ShuffleStarted) -> None:
+    deck = state.decks[event.deck]
+    deck.counted = deck.by_hand = deck.recut = False
+
+
+@changes(DeckShuffledByHand)
+def _by_hand(state: State, event: DeckShuffledByHand) -> None:
+    deck = state.decks[event.deck]
+    deck.by_hand, deck.recut = True, False
+
+
+@changes(CountAccepted)
+def _count_accepted(state: State, event: CountAccepted) -> None:
+    state.rounds_uncounted = 0
+    if event.by == "shuffler":
+        state.decks[event.deck].counted = True
+
+
+@changes(DeckRecalled)
+def _recalled(state: State, event: DeckRecalled) -> None:
+    state.decks[event.deck].counted = False
+
+
+@changes(DeckRecutOrdered)
+def _recut(state: State, event: DeckRecutOrdered) -> None:
+    state.decks[event.deck].recut = True
+
+
+@changes(DeckReadyToCut, CutMade, DeckGathered)
+def _no_recut(state: State, event: DeckReadyToCut | CutMade | DeckGathered) -> None:
+    state.decks[event.deck].recut = False
+
+
+@changes(DeckChangeDue)
+def _change_due(state: State, event: DeckChangeDue) -> None:
+    state.decks[event.deck].change_due = True
+
+
+@changes(DeckRemoved)
+def _removed(state: State, event: DeckRemoved) -> None:
+    del state.decks[event.deck]
+    state.retired.append(event.deck)
+
+
+@changes(TurnPassed)
+def _turn(state: State, event: TurnPassed) -> None:
+    state.due = event.back

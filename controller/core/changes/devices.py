@@ -1,0 +1,216 @@
+"""How the events of devices change the state."""
+
+from __future__ import annotations
+
+from copy import copy
+
+from controller.core import ledger
+from controller.core.changes.change import changes
+from controller.core.commands import command_of
+from controller.core.events.decks import CardsGathered
+from controller.core.events.devices import (
+    CardsPresented,
+    CommandAnswered,
+    CommandGiven,
+    CycleCompleted,
+    CycleFailed,
+    CycleLost,
+    DeviceAccepted,
+    DeviceCleared,
+    DeviceConnected,
+    DeviceCounted,
+    DeviceFailed,
+    DeviceFreed,
+    DeviceHindered,
+    DeviceInService,
+    DeviceJammed,
+    DeviceLost,
+    DeviceOpened,
+    DeviceOutOfService,
+    DevicePoweredUp,
+    DeviceRefused,
+    DeviceResumed,
+    DeviceSeen,
+    ExitEmptied,
+)
+from controller.core.events.rounds import StackDispensed
+from controller.core.state import Device, Given, State
+from firmware_bridge.wire.messages import Indicate, Lock
+
+
+@changes(DeviceConnected)
+def _connected(state: State, event: DeviceConnected) -> None:
+    device = state.devices[event.device]
+    _boot(device, event.boot)
+    if event.can is not None:
+        device.can_lock, device.can_show = "lock" in event.can, "show" in event.can
+    device.online = True
+    device.lost_ms = -1
+    device.hindered = device.refused = ""
+
+
+@changes(DeviceSeen)
+def _seen(state: State, event: DeviceSeen) -> None:
+    """A device that is out of service has come or gone."""
+    device = state.devices[event.device]
+    device.online = event.online
+    _boot(device, event.boot)
+
+
+def _boot(device: Device, boot: int) -> None:
+    """A new life of the device's memory: what it was told before is gone."""
+    if device.boot != boot:
+        device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
+        device.busy_ms, device.told = -1, 0
+        device.locked, device.shown, device.beside = False, "", []
+
+
+@changes(DevicePoweredUp)
+def _powered_up(state: State, event: DevicePoweredUp) -> None:
+    """It has kept its memory, but its lock and its light are as after any start."""
+    device = state.devices[event.device]
+    device.locked, device.shown = False, ""
+
+
+@changes(DeviceOpened)
+def _device_opened(state: State, event: DeviceOpened) -> None:
+    state.devices[event.device].opened_by = event.who
+
+
+@changes(DeviceLost)
+def _lost(state: State, event: DeviceLost) -> None:
+    device = state.devices[event.device]
+    device.online = False
+    device.lost_ms = event.at_ms
+
+
+@changes(DeviceRefused)
+def _refused(state: State, event: DeviceRefused) -> None:
+    device = state.devices[event.device]
+    device.online = False
+    device.doing = None
+    device.refused, device.told = event.reason, event.told
+
+
+@changes(DeviceAccepted)
+def _accepted(state: State, event: DeviceAccepted) -> None:
+    device = state.devices[event.device]
+    device.last_event, device.told, device.refused = event.told, 0, ""
+    device.at_exit = device.late = None
+
+
+@changes(DeviceOutOfService)
+def _out(state: State, event: DeviceOutOfService) -> None:
+    device = state.devices[event.device]
+    device.out_how = event.how
+    device.doing = device.at_exit = None
+    device.hindered, device.busy_ms = "", -1
+
+
+@changes(DeviceInService)
+def _in(state: State, event: DeviceInService) -> None:
+    state.devices[event.device].out_how = ""
+
+
+@changes(CommandGiven)
+def _given(state: State, event: CommandGiven) -> None:
+    device = state.devices[event.device]
+    command = command_of(state.seq, event.boot, event.command)
+    if event.stays:  # no cycle
+        device.beside.append(Given(command))
+        if isinstance(command, Indicate):
+            device.shown = f"{int(command.light)} {command.text}"
+        else:
+            device.locked = isinstance(command, Lock)
+        return
+    device.opened_by = ""
+    device.doing = Given(command, event.until_ms or 0, event.deck or "", event.target or "")
+    device.hindered = ""
+
+
+@changes(DeviceResumed)
+def _resumed(state: State, event: DeviceResumed) -> None:
+    doing = state.devices[event.device].doing
+    if doing:
+        doing.until_ms = event.until_ms
+
+
+@changes(CommandAnswered)
+def _answered(state: State, event: CommandAnswered) -> None:
+    device = state.devices[event.device]
+    if device.doing and device.doing.id == event.id:
+        device.doing.answered = True
+        if event.answer == "done":
+            device.busy_ms = -1
+    for given in [given for given in device.beside if given.id == event.id]:
+        device.beside.remove(given)
+        if event.answer != "done":  # it cannot, whatever it said of itself: never asked again in this life
+            device.can_lock &= isinstance(given.command, Indicate)
+            device.can_show &= not isinstance(given.command, Indicate)
+
+
+@changes(DeviceHindered)
+def _hindered(state: State, event: DeviceHindered) -> None:
+    device = state.devices[event.device]
+    device.hindered = event.reason
+    device.locked = device.locked or event.locked
+    if not event.busy:
+        device.busy_ms = -1
+    elif device.busy_ms < 0:
+        device.busy_ms = event.at_ms
+
+
+@changes(DeviceFreed)
+def _freed(state: State, event: DeviceFreed) -> None:
+    state.devices[event.device].hindered = ""
+
+
+@changes(DeviceCounted)
+def _counted(state: State, event: DeviceCounted) -> None:
+    doing = state.devices[event.device].doing
+    if doing:
+        doing.counted, doing.fits = event.cards, event.fits
+
+
+@changes(StackDispensed, CardsPresented)
+def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
+    device = state.devices[event.device]
+    late = isinstance(event, CardsPresented) and event.late
+    given = device.late if late else device.doing
+    if given:
+        given.presented = event.cards
+        if event.cards:  # no cards, nothing to wait for
+            device.at_exit = copy(given)  # the two live on apart
+
+
+@changes(CardsGathered)
+def _gathered(state: State, event: CardsGathered) -> None:
+    nothing_at_exit(state, ledger.DEVICE_OF.get(event.place, ""))
+
+
+def nothing_at_exit(state: State, name: str) -> None:
+    """A person has emptied the device: what it reports later about those cards is counted already."""
+    device = state.devices.get(name)
+    if device:
+        device.at_exit = device.late = None
+
+
+@changes(ExitEmptied)
+def _exit_empty(state: State, event: ExitEmptied) -> None:
+    device = state.devices[event.device]
+    device.at_exit = None
+    device.hindered = ""
+
+
+@changes(CycleLost)
+def _cycle_lost(state: State, event: CycleLost) -> None:
+    device = state.devices[event.device]
+    device.late = device.doing
+    device.doing = None
+
+
+@changes(CycleCompleted, CycleFailed, DeviceJammed, DeviceFailed, DeviceCleared)
+def _cycle_over(
+    state: State, event: CycleCompleted | CycleFailed | DeviceJammed | DeviceFailed | DeviceCleared
+) -> None:
+    state.devices[event.device].doing = None

@@ -1,0 +1,158 @@
+"""How the events of a round change the state."""
+
+from __future__ import annotations
+
+from controller.core.changes.change import changes
+from controller.core.changes.devices import nothing_at_exit
+from controller.core.events.devices import CardsHeld, CardTurned
+from controller.core.events.rounds import (
+    AllActed,
+    CardFoundFaceUp,
+    CardRequested,
+    DealerHeld,
+    MisdealAnswered,
+    PlannedStack,
+    RoundCompleted,
+    RoundStarted,
+    RoundVoided,
+    StackTakenToHand,
+    StubCounted,
+    StubCountWanted,
+    StubRemoved,
+    VoidCompleted,
+    WagersReturned,
+)
+from controller.core.events.table import BetsClosed, SeatsWagered
+from controller.core.state import Round, State
+from controller.games.game import Method
+
+
+@changes(SeatsWagered, BetsClosed)
+def _seats(state: State, event: SeatsWagered | BetsClosed) -> None:
+    state.seats = list(event.seats)
+
+
+@changes(RoundStarted)
+def _round(state: State, event: RoundStarted) -> None:
+    state.round = Round(event.round, event.deck, Method(event.method), list(event.seats), list(event.plan))
+    state.rounds = event.round
+    state.rounds_uncounted += 1
+    deck = state.decks[event.deck]
+    deck.counted = False
+    if deck.in_play_ms < 0:
+        deck.in_play_ms = event.at_ms
+    state.due = event.next_back
+
+
+def _now(state: State) -> Round:
+    assert state.round is not None, "an event of a round without a round"
+    return state.round
+
+
+@changes(DealerHeld)
+def _held(state: State, event: DealerHeld) -> None:
+    _now(state).held = True
+    _held_cards(state, event)
+
+
+@changes(CardsHeld)
+def _held_cards(state: State, event: CardsHeld | DealerHeld) -> None:
+    doing = state.devices[event.device].doing
+    if doing:
+        doing.presented = event.cards
+
+
+@changes(CardFoundFaceUp)
+def _face_up(state: State, event: CardFoundFaceUp) -> None:
+    round_ = _now(state)
+    round_.face_up += 1
+    round_.to_rack += event.to_rack
+    device = state.devices.get(event.device)
+    if device and device.doing:
+        device.doing.face_up += 1
+
+
+@changes(CardTurned)
+def _turned(state: State, event: CardTurned) -> None:
+    doing = state.devices[event.device].doing
+    if doing:
+        doing.face_up += 1
+
+
+@changes(StackTakenToHand)
+def _taken(state: State, event: StackTakenToHand) -> None:
+    round_ = _now(state)
+    round_.to_rack = 0
+    round_.held = False
+    device = state.devices.get(event.device)
+    if device:
+        device.at_exit = None
+        device.hindered = ""
+    round_.in_hand += event.kept
+    if round_.in_hand >= round_.plan[round_.dealt].cards:
+        round_.dealt += 1
+        round_.in_hand = 0
+
+
+@changes(CardRequested)
+def _requested(state: State, event: CardRequested) -> None:
+    round_ = _now(state)
+    round_.plan.append(PlannedStack(event.target, 1))
+    round_.extra[event.target] = round_.extra.get(event.target, 0) + 1
+
+
+@changes(StubCountWanted)
+def _count_wanted(state: State, event: StubCountWanted) -> None:
+    _now(state).count_wanted = True
+
+
+@changes(StubRemoved)
+def _stub_out(state: State, event: StubRemoved) -> None:
+    _now(state).stub_out = True
+    nothing_at_exit(state, "shoe")
+
+
+@changes(StubCounted)
+def _stub_counted(state: State, event: StubCounted) -> None:
+    _now(state).stub_counted = True
+    state.rounds_uncounted = 0
+
+
+@changes(AllActed)
+def _acted(state: State, event: AllActed) -> None:
+    _now(state).acted = True
+
+
+@changes(MisdealAnswered)
+def _answered_misdeal(state: State, event: MisdealAnswered) -> None:
+    _now(state).misdealt = event.misdealt
+
+
+@changes(RoundVoided)
+def _voided(state: State, event: RoundVoided) -> None:
+    round_ = _now(state)
+    round_.void = True
+    round_.void_reason, round_.void_clause = event.reason, list(event.why)
+    for device in state.devices.values():
+        device.hindered = device.opened_by = ""
+
+
+@changes(WagersReturned)
+def _wagers(state: State, event: WagersReturned) -> None:
+    _now(state).wagers_open = False
+
+
+@changes(RoundCompleted)
+def _round_completed(state: State, event: RoundCompleted) -> None:
+    _round_over(state)
+
+
+def _round_over(state: State) -> None:
+    state.round = None
+    state.seats = []
+
+
+@changes(VoidCompleted)
+def _void_over(state: State, event: VoidCompleted) -> None:
+    _round_over(state)
+    state.rounds_uncounted = 0  # every card was gathered and counted, also where the deck has left

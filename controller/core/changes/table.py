@@ -1,0 +1,102 @@
+"""How the events of the table as a whole, and of its people, change the state."""
+
+from __future__ import annotations
+
+import msgspec
+
+from controller.core.changes.change import changes
+from controller.core.events.table import (
+    AccessDenied,
+    AccessGranted,
+    AccessUnlocked,
+    BettingOpened,
+    BettingWithdrawn,
+    HostStarted,
+    MethodChanged,
+    TableClosed,
+    TableConfigured,
+    TableOpened,
+    TableResumed,
+    TableSuspended,
+    WarningCauseGone,
+    WarningCleared,
+    WarningRaised,
+)
+from controller.core.machines import DeviceState
+from controller.core.setup import Setup, devices_of
+from controller.core.state import Device, Host, State, Warned, WrongPins
+from controller.games.game import Method
+
+
+@changes(TableConfigured)
+def _configured(state: State, event: TableConfigured) -> None:
+    state.setup = msgspec.convert(event.setup, Setup)
+    state.configured = True
+    state.method = state.setup.method
+    state.due = state.setup.backs[0]
+    kept = state.devices
+    state.devices = {name: kept.get(name, Device()) for name in devices_of(state.setup)}
+
+
+@changes(MethodChanged)
+def _method(state: State, event: MethodChanged) -> None:
+    state.method = Method(event.method)
+    for deck in state.decks.values():
+        deck.change_due = False  # the time is reckoned anew
+
+
+@changes(TableOpened)
+def _opened(state: State, event: TableOpened) -> None:
+    state.due = state.setup.backs[0]
+
+
+@changes(TableSuspended, BettingWithdrawn)
+def _because(state: State, event: TableSuspended | BettingWithdrawn) -> None:
+    state.why = event.reason
+
+
+@changes(TableResumed, BettingOpened, TableClosed)
+def _no_cause(state: State, event: TableResumed | BettingOpened | TableClosed) -> None:
+    state.why = ""
+
+
+@changes(WarningRaised)
+def _warned(state: State, event: WarningRaised) -> None:
+    state.warnings[event.warning] = Warned(
+        event.text, list(event.why), event.needs, event.by_device, event.of_deck, event.gone, event.at_ms
+    )
+    if event.by_device:
+        state.devices[event.by_device].opened_by = ""
+
+
+@changes(WarningCauseGone)
+def _cause_gone(state: State, event: WarningCauseGone) -> None:
+    state.warnings[event.warning].gone = True
+
+
+@changes(WarningCleared)
+def _cleared(state: State, event: WarningCleared) -> None:
+    del state.warnings[event.warning]
+
+
+@changes(HostStarted)
+def _host_started(state: State, event: HostStarted) -> None:
+    state.host = Host(event.boot_id, event.up_ms, event.at_ms)
+    for device in state.devices.values():
+        if device.state is DeviceState.LOST:
+            device.lost_ms = event.at_ms  # nobody could answer a host that was away
+
+
+@changes(AccessDenied)
+def _denied(state: State, event: AccessDenied) -> None:
+    state.wrong_pins[event.who] = WrongPins(event.count, event.until_ms)
+
+
+@changes(AccessGranted)
+def _granted(state: State, event: AccessGranted) -> None:
+    state.wrong_pins.pop(event.who, None)
+
+
+@changes(AccessUnlocked)
+def _unlocked(state: State, event: AccessUnlocked) -> None:
+    state.wrong_pins.pop(event.person, None)

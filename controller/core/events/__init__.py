@@ -1,0 +1,29 @@
+"""All kinds of events: `KINDS` has the struct of each by the name under which it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from controller.core.events import decks, devices, rounds, table
+from controller.core.events.event import Entry, Event
+
+
+def _kinds(base: type[Event]) -> Iterator[type[Event]]:
+    for found in base.__subclasses__():
+        if found.kind:
+            yield found
+        yield from _kinds(found)
+
+
+KINDS: dict[str, type[Event]] = {found.kind: found for found in _kinds(Event)}
+
+
+def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any]) -> Entry:
+    """The entry with this number, kind, clauses and fields, as the journal has them."""
+    return Entry(seq, tuple(clause), msgspec.convert(data, KINDS[kind]))
+
+
+__all__ = ["KINDS", "Entry", "Event", "decks", "devices", "read", "rounds", "table"]

@@ -1,0 +1,359 @@
+"""Events of decks: arrival, opening, shuffling, counting, cutting, loading, recall and removal."""
+
+from __future__ import annotations
+
+from controller.core.events.event import Event, Move, PersonEvent
+from controller.core.names import cards, place_name
+
+
+class DeckReceived(PersonEvent):
+    """A deck came to the table; `prepared` if it was inspected and shuffled beforehand."""
+
+    kind = "deck.received"
+    deck: str
+    back: str
+    prepared: bool
+
+    def sentence(self) -> str:
+        return f"{self.who} brought deck {self.deck} to the table."
+
+
+class DeckAcceptedPrepared(Event):
+    """A prepared deck skips the opening procedure."""
+
+    kind = "deck.accepted_prepared"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} was inspected and shuffled beforehand."
+
+
+class DeckInspected(PersonEvent):
+    """The dealer inspected a deck and found it good."""
+
+    kind = "deck.inspected"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} inspected deck {self.deck}."
+
+
+class DeckVerified(PersonEvent):
+    """A floorperson verified the inspection."""
+
+    kind = "deck.verified"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} verified deck {self.deck}."
+
+
+class DeckSpread(PersonEvent):
+    """A deck lies spread: for the first player, or because nobody plays."""
+
+    kind = "deck.spread"
+    deck: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"{self.who} spread deck {self.deck}."
+
+
+class DeckWashed(PersonEvent):
+    """The cards were turned face down and mixed on the table."""
+
+    kind = "deck.washed"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} washed deck {self.deck}."
+
+
+class DeckStacked(PersonEvent):
+    """The cards lie in one stack, ready to be shuffled."""
+
+    kind = "deck.stacked"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} stacked deck {self.deck}."
+
+
+# --- shuffling and counting -----------------------------------------------------------------------------------------
+
+
+class DeckInserted(Event):
+    """A deck lies in the shuffler's infeed; `who` put it there, if a person reported it and not the sensor."""
+
+    kind = "deck.inserted"
+    deck: str
+    moves: list[Move]
+    who: str = ""
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is in the shuffler."
+
+
+class ShuffleStarted(Event):
+    """The shuffler accepted the command to shuffle."""
+
+    kind = "shuffle.started"
+    deck: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"The shuffler started shuffling deck {self.deck}."
+
+
+class ShuffleCompleted(Event):
+    """A complete shuffle, with a correct count where the shuffler counts."""
+
+    kind = "shuffle.completed"
+    deck: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is shuffled."
+
+
+class ShuffleFailed(Event):
+    """The deck must be shuffled again."""
+
+    kind = "shuffle.failed"
+    deck: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"The shuffle of deck {self.deck} failed: {self.reason}."
+
+
+class DeckShuffledByHand(PersonEvent):
+    """The dealer shuffled a deck."""
+
+    kind = "deck.shuffled_by_hand"
+    deck: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"{self.who} shuffled deck {self.deck} by hand."
+
+
+class ReshuffleDirected(PersonEvent):
+    """A floorperson wants a deck shuffled again."""
+
+    kind = "reshuffle.directed"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} directed a reshuffle of deck {self.deck}."
+
+
+class CountAccepted(Event):
+    """A deck has all its cards; counted `by` the shuffler, by counting the stub, or while gathering."""
+
+    kind = "count.accepted"
+    deck: str
+    by: str
+    cards: int
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} has all its {self.cards} cards."
+
+
+class CountRejected(Event):
+    """A count that does not match; `fits` is False where the number is right and the kinds of cards are wrong."""
+
+    kind = "count.rejected"
+    deck: str
+    by: str
+    cards: int
+    expected: int
+    moves: list[Move]
+    fits: bool | None = None
+
+    def sentence(self) -> str:
+        if self.cards == self.expected:
+            return f"Deck {self.deck} has {cards(self.cards)}, but not the right kinds."
+        return f"The count for deck {self.deck} is {self.cards}; it should be {self.expected}."
+
+
+class CutMade(PersonEvent):
+    """The cover card went in `depth` cards from the top."""
+
+    kind = "cut.made"
+    deck: str
+    depth: int
+
+    def sentence(self) -> str:
+        return f"{self.who} cut deck {self.deck} at {cards(self.depth)}."
+
+
+class CutRecutRequired(PersonEvent):
+    """A floorperson requires another cut of a deck that is not loaded yet."""
+
+    kind = "cut.recut_required"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} requires another cut of deck {self.deck}."
+
+
+class DeckRecutOrdered(PersonEvent):
+    """A floorperson requires another cut of a loaded deck."""
+
+    kind = "deck.recut_ordered"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"{self.who} requires another cut of deck {self.deck}, which is already loaded."
+
+
+class DeckReadyToCut(Event):
+    """A deck that was recalled for another cut is complete."""
+
+    kind = "deck.ready_to_cut"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is ready to be cut again."
+
+
+# --- into play and out of it ----------------------------------------------------------------------------------------
+
+
+class DeckDelivered(Event):
+    """The dealer took the whole deck from the shuffler's exit."""
+
+    kind = "deck.delivered"
+    deck: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"The shuffler delivered deck {self.deck}."
+
+
+class DeckLoaded(Event):
+    """A deck is where it will be dealt from; `who` put it there, if a person reported it."""
+
+    kind = "deck.loaded"
+    deck: str
+    method: str
+    moves: list[Move]
+    who: str = ""
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is loaded."
+
+
+class DeckRecalled(Event):
+    """The cards of a deck must be brought together and shuffled again."""
+
+    kind = "deck.recalled"
+    deck: str
+    reason: str
+    moves: list[Move] | None = None
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is recalled: {self.reason}."
+
+
+class DeckGathered(Event):
+    """All cards of a recalled deck lie together."""
+
+    kind = "deck.gathered"
+    deck: str
+
+    def sentence(self) -> str:
+        return f"All cards of deck {self.deck} are together."
+
+
+class DeckChangeDue(Event):
+    """A deck must be replaced soon."""
+
+    kind = "deck.change_due"
+    deck: str
+    left_ms: int
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} must be changed within {self.left_ms // 60_000} minutes."
+
+
+class DeckLockedOut(Event):
+    """A deck is never played again."""
+
+    kind = "deck.locked_out"
+    deck: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is locked out: {self.reason}."
+
+
+class DeckRemoved(PersonEvent):
+    """A deck left the table for good; `cards` are those that were declared missing."""
+
+    kind = "deck.removed"
+    deck: str
+    back: str
+    was: str
+    cards: int
+
+    def sentence(self) -> str:
+        return f"{self.who} removed deck {self.deck} from the table."
+
+
+# --- bringing cards together ----------------------------------------------------------------------------------------
+
+
+class CardsGathered(Event):
+    """A person fetched and counted the cards of one place."""
+
+    kind = "cards.gathered"
+    deck: str
+    place: str
+    cards: int
+    moves: list[Move]
+    who: str = ""
+
+    def sentence(self) -> str:
+        return f"Gathered {cards(self.cards)} of deck {self.deck} from {place_name(self.place)}."
+
+
+class MissingDeclared(PersonEvent):
+    """A floorperson gave up looking for cards; below zero there are too many."""
+
+    kind = "missing.declared"
+    deck: str
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        if self.cards < 0:
+            return f"{self.who} declared that deck {self.deck} has {cards(-self.cards)} too many."
+        return f"{self.who} declared {cards(self.cards)} of deck {self.deck} missing."
+
+
+class LedgerDisagreed(Event):
+    """What was counted and what the ledger has differ; `by_event` is the event that showed it."""
+
+    kind = "ledger.disagreed"
+    deck: str
+    place: str
+    missing: int
+    by_event: int
+
+    def sentence(self) -> str:
+        number = f"{cards(self.missing)} missing" if self.missing > 0 else f"{cards(-self.missing)} too many"
+        return f"Count of deck {self.deck} at {place_name(self.place)}: {number}."
+
+
+class LedgerBroken(Event):
+    """The places of a deck do not add up. It never happens; it is looked for all the same."""
+
+    kind = "ledger.broken"
+    deck: str
+    reason: str
+    by_event: int
+
+    def sentence(self) -> str:
+        return f"The ledger of deck {self.deck} does not add up: {self.reason}."

@@ -1,0 +1,342 @@
+"""Events of devices: their links, their cycles, jams and failures, service, and the commands they were given."""
+
+from __future__ import annotations
+
+import msgspec
+
+from controller.core.events.event import DeviceFact, Move
+from controller.core.names import cards, command_name, spoken
+
+# --- there and lost -------------------------------------------------------------------------------------------------
+
+
+class DeviceConnected(DeviceFact):
+    """A device answers and can be used; `can` lists locking and showing, where it does these."""
+
+    kind = "device.connected"
+    boot: int
+    restarted: bool
+    can: list[str] | None = None
+
+    def sentence(self) -> str:
+        return f"The {self.device} is connected{' after a restart' if self.restarted else ''}."
+
+
+class DeviceLost(DeviceFact):
+    """The link to a device is gone."""
+
+    kind = "device.lost"
+    detail: str
+
+    def sentence(self) -> str:
+        return f"The {self.device} does not answer."
+
+
+class DeviceSeen(DeviceFact):
+    """A device that is out of service came or went."""
+
+    kind = "device.seen"
+    boot: int
+    online: bool
+
+    def sentence(self) -> str:
+        return f"The {self.device}, which is out of service, is {'connected' if self.online else 'disconnected'}."
+
+
+class DeviceRefused(DeviceFact):
+    """A device answers and cannot be used at this table; `told` is its last event that the journal lacks."""
+
+    kind = "device.refused"
+    boot: int
+    reason: str
+    told: int = 0
+
+    def sentence(self) -> str:
+        return f"The {self.device} cannot be used here: {self.reason}."
+
+
+class DeviceAccepted(DeviceFact):
+    """A person took a device on again whose last events are not in the journal, after emptying it."""
+
+    kind = "device.accepted"
+    told: int
+    who: str
+    role: str
+
+    def sentence(self) -> str:
+        return f"{self.who} found the {self.device} empty and accepted it again."
+
+
+class DeviceResumed(DeviceFact):
+    """A device is back and goes on with its cycle."""
+
+    kind = "device.resumed"
+    id: int
+    until_ms: int
+
+    def sentence(self) -> str:
+        return f"The {self.device} continues what it was doing."
+
+
+class DevicePoweredUp(DeviceFact):
+    """A device lost its power and kept its memory."""
+
+    kind = "device.powered_up"
+
+    def sentence(self) -> str:
+        return f"The {self.device} was switched on."
+
+
+class DeviceReported(DeviceFact):
+    """An event of a device from which nothing follows."""
+
+    kind = "device.reported"
+    event: str
+
+    def sentence(self) -> str:
+        return f"The {self.device} reported: {command_name(self.event)}."
+
+
+# --- trouble and service --------------------------------------------------------------------------------------------
+
+
+class DeviceJammed(DeviceFact):
+    """Cards are stuck in a device."""
+
+    kind = "device.jammed"
+    reason: str = ""
+
+    def sentence(self) -> str:
+        return f"The {self.device} is jammed."
+
+
+class DeviceCleared(DeviceFact):
+    """A jam is gone."""
+
+    kind = "device.cleared"
+
+    def sentence(self) -> str:
+        return f"The {self.device} is clear again."
+
+
+class DeviceFailed(DeviceFact):
+    """A device does not work; `reason` is a predicate such as `reports a fault`, or a whole sentence."""
+
+    kind = "device.failed"
+    reason: str
+
+    def sentence(self) -> str:
+        subject = f"the {self.device} "
+        return f"The {self.device} {self.reason.removeprefix(subject)}."
+
+
+class DeviceHindered(DeviceFact):
+    """A device refused a command, and a person can remedy that."""
+
+    kind = "device.hindered"
+    reason: str
+    locked: bool
+    busy: bool
+
+    def sentence(self) -> str:
+        return f"The {self.device} refused a command: {self.reason}."
+
+
+class DeviceFreed(DeviceFact):
+    """What hindered a device is gone: somebody said so, its door was closed, or an old cycle ended."""
+
+    kind = "device.freed"
+    who: str = ""
+    door: str = ""
+    ended: int = 0
+
+    def sentence(self) -> str:
+        if self.who:
+            return f"{self.who} attended to the {self.device}."
+        return f"The door of the {self.device} was closed." if self.door else f"The {self.device} finished."
+
+
+class DeviceOpened(DeviceFact):
+    """A person said that they reach into a device, so it is unlocked."""
+
+    kind = "device.opened"
+    who: str
+
+    def sentence(self) -> str:
+        return f"{self.who} opened the {self.device}."
+
+
+class DeviceOutOfService(DeviceFact):
+    """A device was covered, removed or marked out of order."""
+
+    kind = "device.out_of_service"
+    how: str
+    who: str
+
+    def sentence(self) -> str:
+        return f"{self.who} took the {self.device} out of service ({self.how})."
+
+
+class DeviceInService(DeviceFact):
+    """A device is used again."""
+
+    kind = "device.in_service"
+    who: str
+
+    def sentence(self) -> str:
+        return f"{self.who} put the {self.device} back in service."
+
+
+# --- commands and cycles --------------------------------------------------------------------------------------------
+
+
+class RecordedCommand(msgspec.Struct, omit_defaults=True):
+    """A command as the journal has it: its name in the protocol, and its arguments."""
+
+    name: str
+    cards: int | None = None
+    hold: bool | None = None
+    light: int | None = None
+    sound: int | None = None
+    text: str | None = None
+
+
+class CommandGiven(DeviceFact):
+    """A command to a device. The number of this event is the command's id. `stays`: it is not a cycle."""
+
+    kind = "command.given"
+    command: RecordedCommand
+    boot: int
+    deck: str | None = None
+    target: str | None = None
+    until_ms: int | None = None
+    stays: bool = False
+
+    def sentence(self) -> str:
+        return f"Command to the {self.device}: {command_name(self.command.name)}."
+
+
+class CommandAnswered(DeviceFact):
+    """What a device said to a command: `done` (accepted), `refused`, or `unknown`."""
+
+    kind = "command.answered"
+    id: int
+    answer: str
+    reason: str = ""
+
+    def sentence(self) -> str:
+        if self.answer == "done":
+            return f"The {self.device} accepted the command."
+        if self.answer == "unknown":
+            return f"The {self.device} does not know what became of the command."
+        return f"The {self.device} refused the command: {spoken(self.reason)}."
+
+
+class CycleCompleted(DeviceFact):
+    """A cycle ended as it should."""
+
+    kind = "cycle.completed"
+    id: int
+    command: str
+
+    def sentence(self) -> str:
+        return f"The {self.device} completed {command_name(self.command)}."
+
+
+class CycleFailed(DeviceFact):
+    """A cycle ended without its result; `reason` is a predicate, or the device's reason for refusing."""
+
+    kind = "cycle.failed"
+    id: int
+    command: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"{command_name(self.command).capitalize()} by the {self.device} failed: {spoken(self.reason)}."
+
+
+class CycleLost(DeviceFact):
+    """What a device was doing is given up."""
+
+    kind = "cycle.lost"
+    id: int
+    reason: str
+
+    def sentence(self) -> str:
+        return f"The {self.device}'s cycle is given up: {self.reason}."
+
+
+# --- cards in and out of devices ------------------------------------------------------------------------------------
+
+
+class DeviceCounted(DeviceFact):
+    """A device counted cards; `fits` is False where it recognises them and the kinds are not those of a deck."""
+
+    kind = "cards.counted"
+    place: str
+    cards: int
+    fits: bool
+
+    def sentence(self) -> str:
+        return f"The {self.device} counted {cards(self.cards)}."
+
+
+class CardTurned(DeviceFact):
+    """A device saw a card face up, outside a deal."""
+
+    kind = "card.turned"
+
+    def sentence(self) -> str:
+        return f"The {self.device} found a card face up."
+
+
+class CardsPresented(DeviceFact):
+    """Cards came out that belong to no deal: a stub, or a deck that is gathered. `late`: of a cycle given up."""
+
+    kind = "cards.presented"
+    deck: str
+    cards: int
+    moves: list[Move]
+    round: int = 0
+    target: str = ""
+    late: bool = False
+
+    def sentence(self) -> str:
+        return f"The {self.device} put out {cards(self.cards)}."
+
+
+class CardsHeld(DeviceFact):
+    """A stack of a round that became void stays in the shoe."""
+
+    kind = "cards.held"
+    round: int
+    target: str
+    deck: str
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"The {self.device} holds back {cards(self.cards)}."
+
+
+class CardsUnexpected(DeviceFact):
+    """Somebody put in cards, and it is not certain which."""
+
+    kind = "cards.unexpected"
+    place: str
+    decks: list[str]
+
+    def sentence(self) -> str:
+        return f"Unexpected cards in the {self.device}."
+
+
+class ExitEmptied(DeviceFact):
+    """The cards at a device's exit were taken."""
+
+    kind = "exit.emptied"
+    cards: int
+    deck: str = ""
+    moves: list[Move] | None = None
+
+    def sentence(self) -> str:
+        return f"The exit of the {self.device} was emptied."

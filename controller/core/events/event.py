@@ -1,0 +1,80 @@
+"""What the table decides or takes note of: the base of all events, and an event in its place in the journal.
+
+A kind of event is one struct: its fields, its sentence and its actor. Everything that shows or describes events
+derives from these structs: the lines on the screen and in the log, the API's schema, the tables in docs/journal.md.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import msgspec
+
+Move = tuple[str, str, int]
+"""Cards moved in the ledger: from, to, how many."""
+
+
+class Actor(StrEnum):
+    """Who or what brings an event about."""
+
+    PERSON = "person"
+    DEVICE = "device"
+    TABLE = "table"  # the rules, without anybody doing anything
+    HOST = "host"  # the computer that runs the table
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """The event of a device that led to an event of the table; the device may forget it once this is stored."""
+
+    device: str
+    number: int
+
+
+class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Base of all events. What is stored are the fields; one that has its default is left out."""
+
+    kind: ClassVar[str] = ""  # as it is stored: noun.verb
+    actor: ClassVar[Actor] = Actor.TABLE
+
+    at_ms: int = -1  # on the table's clock; set when the event is emitted
+    of: Cause | None = None
+
+    def sentence(self) -> str:
+        """What happened, as one English sentence."""
+        raise NotImplementedError
+
+
+class PersonEvent(Event):
+    """Base of what a person did."""
+
+    actor = Actor.PERSON
+
+    who: str
+
+
+class DeviceFact(Event):
+    """Base of what a device did, or what became of it."""
+
+    actor = Actor.DEVICE
+
+    device: str
+
+
+class Entry(msgspec.Struct):
+    """An event with its number in the journal and the clauses that it cites."""
+
+    seq: int
+    clause: tuple[str, ...]
+    event: Event
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event, as it is stored."""
+        return self.event.kind
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The fields of the event as plain JSON, as they are stored."""
+        found: dict[str, Any] = msgspec.to_builtins(self.event)
+        return found

@@ -1,0 +1,301 @@
+"""Events of a round: the deal, the hands, the stub, irregularities, and how the round ends."""
+
+from __future__ import annotations
+
+import msgspec
+
+from controller.core.events.event import DeviceFact, Event, Move, PersonEvent
+from controller.core.names import cards, place_name
+
+
+class PlannedStack(msgspec.Struct):
+    """A step of a round's plan: so many cards to one hand."""
+
+    target: str
+    cards: int
+    held: bool = False
+    after_acting: bool = False
+
+
+class RoundStarted(Event):
+    """A round began: with which deck, for which seats, who gets how many cards, and which deck is next."""
+
+    kind = "round.started"
+    round: int
+    deck: str
+    seats: list[int]
+    method: str
+    plan: list[PlannedStack]
+    next_back: str
+
+    def sentence(self) -> str:
+        return f"Round {self.round} started with deck {self.deck}."
+
+
+# --- the deal -------------------------------------------------------------------------------------------------------
+
+
+class StackDispensed(DeviceFact):
+    """The shoe put a stack out."""
+
+    kind = "stack.dispensed"
+    round: int
+    target: str
+    deck: str
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"The shoe put out {cards(self.cards)} for {place_name(self.target)}."
+
+
+class DealerHeld(DeviceFact):
+    """The dealer's stack stays in the shoe until the players have acted."""
+
+    kind = "dealer.held"
+    round: int
+    target: str
+    deck: str
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return "The dealer's stack is held in the shoe."
+
+
+class StackTakenToHand(Event):
+    """Cards reached a hand: `kept` of them, the others went to the rack. `kinds` where the shoe recognises cards."""
+
+    kind = "stack.taken"
+    round: int
+    target: str
+    deck: str
+    cards: int
+    kept: int
+    moves: list[Move]
+    device: str = ""
+    kinds: list[str] | None = None
+
+    def sentence(self) -> str:
+        target = place_name(self.target)
+        return f"{target[0].upper()}{target[1:]} received {cards(self.kept)}."
+
+
+class DealingCompleted(Event):
+    """All hands have what they get before the players act."""
+
+    kind = "dealing.completed"
+    round: int
+
+    def sentence(self) -> str:
+        return "All hands are dealt."
+
+
+class CardRequested(PersonEvent):
+    """A hand draws a further card."""
+
+    kind = "card.requested"
+    round: int
+    target: str
+
+    def sentence(self) -> str:
+        target = place_name(self.target)
+        return f"{target[0].upper()}{target[1:]} draws a card."
+
+
+class AllActed(PersonEvent):
+    """Every player has decided."""
+
+    kind = "players.acted"
+    round: int
+
+    def sentence(self) -> str:
+        return "All players have acted."
+
+
+class DealerRevealed(PersonEvent):
+    """The dealer's cards are shown."""
+
+    kind = "dealer.revealed"
+    round: int
+
+    def sentence(self) -> str:
+        return "The dealer's cards are shown."
+
+
+class HandCollected(PersonEvent):
+    """A hand went to the rack."""
+
+    kind = "hand.collected"
+    deck: str
+    round: int
+    target: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"Collected the hand of {place_name(self.target)}."
+
+
+# --- the stub -------------------------------------------------------------------------------------------------------
+
+
+class StubRemoved(Event):
+    """The stub left the shoe, the manual shoe or the hand."""
+
+    kind = "stub.removed"
+    deck: str
+    round: int
+    cards: int
+    moves: list[Move]
+    who: str | None = None
+
+    def sentence(self) -> str:
+        return "The stub was removed."
+
+
+class StubCountWanted(PersonEvent):
+    """The stub of this round will be counted."""
+
+    kind = "stub.count_wanted"
+    round: int
+
+    def sentence(self) -> str:
+        return f"{self.who} wants the stub counted."
+
+
+class StubCounted(PersonEvent):
+    """The dealer counted the stub."""
+
+    kind = "stub.counted"
+    deck: str
+    round: int
+    cards: int
+    moves: list[Move] | None = None
+
+    def sentence(self) -> str:
+        return f"{self.who} counted {cards(self.cards)} in the stub."
+
+
+class StubRejected(Event):
+    """The stub has the wrong number of cards: were cards misdealt?"""
+
+    kind = "stub.rejected"
+    round: int
+    cards: int
+    expected: int
+
+    def sentence(self) -> str:
+        return f"The stub has {cards(self.cards)}; it should have {self.expected}."
+
+
+class MisdealAnswered(PersonEvent):
+    """The dealer's answer to that."""
+
+    kind = "misdeal.answered"
+    round: int
+    misdealt: bool
+
+    def sentence(self) -> str:
+        return f"{self.who} reported that cards were {'' if self.misdealt else 'not '}misdealt."
+
+
+# --- irregularities -------------------------------------------------------------------------------------------------
+
+
+class CardFoundFaceUp(Event):
+    """A card lay face up: it goes to the rack, now or with the stack that it lies in (`to_rack`)."""
+
+    kind = "card.face_up"
+    round: int
+    deck: str
+    to_rack: int
+    moves: list[Move]
+    device: str = ""
+
+    def sentence(self) -> str:
+        return "A card was found face up."
+
+
+class CardDrawnInError(PersonEvent):
+    """A card was drawn by mistake and not exposed; it is the next card."""
+
+    kind = "card.drawn_in_error"
+    round: int
+    deck: str
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return "A card was drawn in error."
+
+
+class DealerCardExposed(PersonEvent):
+    """A card of the dealer was seen too early."""
+
+    kind = "dealer_card.exposed"
+    round: int
+
+    def sentence(self) -> str:
+        return "One of the dealer's cards was exposed too early."
+
+
+class HandFoundWrong(PersonEvent):
+    """A hand does not have its share of cards."""
+
+    kind = "hand.found_wrong"
+    round: int
+    target: str
+    cards: int
+    share: int
+
+    def sentence(self) -> str:
+        target = place_name(self.target)
+        return f"{target[0].upper()}{target[1:]} has {cards(self.cards)} instead of {self.share}."
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+
+class RoundCompleted(Event):
+    """Every card of the round lies in the rack."""
+
+    kind = "round.completed"
+    round: int
+    deck: str
+
+    def sentence(self) -> str:
+        return f"Round {self.round} is complete."
+
+
+class RoundVoided(Event):
+    """The round does not count: wagers are returned, and all cards gathered and reshuffled."""
+
+    kind = "round.voided"
+    round: int
+    deck: str
+    reason: str
+    why: list[str]
+
+    def sentence(self) -> str:
+        return f"Round {self.round} is void: {self.reason}."
+
+
+class WagersReturned(PersonEvent):
+    """All wagers of a void round are back with their players."""
+
+    kind = "wagers.returned"
+    round: int
+    seats: list[int]
+
+    def sentence(self) -> str:
+        return "All wagers are returned."
+
+
+class VoidCompleted(Event):
+    """All cards of a void round are together, or their deck has left."""
+
+    kind = "void.completed"
+    deck: str
+    round: int
+
+    def sentence(self) -> str:
+        return f"The void of round {self.round} is settled."

@@ -1,0 +1,264 @@
+"""Events of the table as a whole: opening and closing, betting, warnings, the host, and who signed in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core.events.event import Actor, Event, PersonEvent
+from controller.core.names import spoken
+
+# --- the table ------------------------------------------------------------------------------------------------------
+
+
+class TableConfigured(PersonEvent):
+    """The table's set-up, which holds until the next one."""
+
+    kind = "table.configured"
+    setup: dict[str, Any]
+
+    def sentence(self) -> str:
+        return f"{self.who} set up the table."
+
+
+class TableOpened(PersonEvent):
+    """The table opened for gaming."""
+
+    kind = "table.opened"
+
+    def sentence(self) -> str:
+        return f"{self.who} opened the table."
+
+
+class OpeningCompleted(Event):
+    """Every deck has been through the opening procedure."""
+
+    kind = "opening.completed"
+    decks: list[str]
+
+    def sentence(self) -> str:
+        return "The decks are ready for play."
+
+
+class TableClosed(PersonEvent):
+    """The table closed; its decks have left."""
+
+    kind = "table.closed"
+
+    def sentence(self) -> str:
+        return f"{self.who} closed the table."
+
+
+class TableIdled(PersonEvent):
+    """The table is open and has no players."""
+
+    kind = "table.idled"
+
+    def sentence(self) -> str:
+        return f"{self.who} reported that the table has no players."
+
+
+class PlayerCame(PersonEvent):
+    """The first player after an idle time."""
+
+    kind = "player.arrived"
+
+    def sentence(self) -> str:
+        return "A player arrived."
+
+
+class TableSuspended(Event):
+    """A warning prevents the next round."""
+
+    kind = "table.suspended"
+    reason: str
+    warnings: list[str]
+
+    def sentence(self) -> str:
+        return f"The table is suspended: {self.reason}."
+
+
+class TableResumed(Event):
+    """No warning prevents the next round any more."""
+
+    kind = "table.resumed"
+
+    def sentence(self) -> str:
+        return "The table resumed."
+
+
+class MethodChanged(PersonEvent):
+    """Cards are dealt another way from now on."""
+
+    kind = "method.changed"
+    method: str
+    was: str
+
+    def sentence(self) -> str:
+        return f"{self.who} changed the dealing method from {spoken(self.was)} to {spoken(self.method)}."
+
+
+class TurnPassed(Event):
+    """The other deck is next, out of turn."""
+
+    kind = "turn.passed"
+    back: str
+
+    def sentence(self) -> str:
+        return f"The deck with the {self.back} backs is next."
+
+
+# --- bets -----------------------------------------------------------------------------------------------------------
+
+
+class BettingOpened(Event):
+    """The deck is loaded, and a round can start."""
+
+    kind = "betting.opened"
+    deck: str
+
+    def sentence(self) -> str:
+        return "Betting is open."
+
+
+class BettingWithdrawn(Event):
+    """A round can no longer start."""
+
+    kind = "betting.withdrawn"
+    reason: str
+
+    def sentence(self) -> str:
+        return f"Betting is withdrawn: {self.reason}."
+
+
+class SeatsWagered(PersonEvent):
+    """The seats that have wagered so far."""
+
+    kind = "seats.wagered"
+    seats: list[int]
+
+    def sentence(self) -> str:
+        return f"Wagers at seats {', '.join(map(str, self.seats))}."
+
+
+class BetsClosed(PersonEvent):
+    """No more bets."""
+
+    kind = "bets.closed"
+    seats: list[int]
+
+    def sentence(self) -> str:
+        return "No more bets."
+
+
+# --- refusals and warnings ------------------------------------------------------------------------------------------
+
+
+class ActionRefused(PersonEvent):
+    """A person asked for something that the rules do not allow now."""
+
+    kind = "action.refused"
+    action: str
+    role: str
+    reason: str
+    possible_when: str
+
+    def sentence(self) -> str:
+        return f"Refused {spoken(self.action)} by {self.who}: {self.reason}."
+
+
+class CutRefused(ActionRefused):
+    """A cut that does not count."""
+
+    kind = "cut.refused"
+
+    def sentence(self) -> str:
+        return f"The cut was refused: {self.reason}."
+
+
+class WarningRaised(Event):
+    """A warning that stands until its cause is gone and a person has cleared it."""
+
+    kind = "warning.raised"
+    warning: str
+    text: str
+    why: list[str]
+    needs: str
+    by_device: str
+    of_deck: str
+    gone: bool
+
+    def sentence(self) -> str:
+        return f"Warning: {self.text}."
+
+
+class WarningCauseGone(Event):
+    """A warning can be cleared now."""
+
+    kind = "warning.cause_gone"
+    warning: str
+
+    def sentence(self) -> str:
+        return f"The cause of the warning {self.warning} is gone."
+
+
+class WarningCleared(PersonEvent):
+    """A person cleared a warning."""
+
+    kind = "warning.cleared"
+    warning: str
+    role: str
+
+    def sentence(self) -> str:
+        return f"{self.who} cleared the warning {self.warning}."
+
+
+# --- the host and its people ----------------------------------------------------------------------------------------
+
+
+class HostStarted(Event):
+    """The daemon started: which life of the computer, how long it has lasted, and how long nobody was there."""
+
+    kind = "host.started"
+    actor = Actor.HOST
+    boot_id: str
+    up_ms: int
+    away_ms: int
+    software: str
+
+    def sentence(self) -> str:
+        return f"The controller started, version {self.software}."
+
+
+class AccessGranted(PersonEvent):
+    """Somebody signed in with their PIN."""
+
+    kind = "access.granted"
+    roles: list[str]
+    via: str
+
+    def sentence(self) -> str:
+        return f"{self.who} signed in at the {self.via}."
+
+
+class AccessDenied(PersonEvent):
+    """A wrong PIN, or an unknown name, for which `who` is empty; `until_ms` ends the lock-out that it led to."""
+
+    kind = "access.denied"
+    via: str
+    reason: str
+    count: int
+    until_ms: int
+
+    def sentence(self) -> str:
+        whom = f" of {self.who}" if self.who else ""
+        return f"Sign-in{whom} refused at the {self.via}: {self.reason}."
+
+
+class AccessUnlocked(PersonEvent):
+    """A floorperson ended a lock-out."""
+
+    kind = "access.unlocked"
+    person: str
+
+    def sentence(self) -> str:
+        return f"{self.who} ended the lock-out of {self.person or 'unknown names'}."

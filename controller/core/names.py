@@ -1,0 +1,45 @@
+"""What people call the places, commands and states that the code has names for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_PLACES: Final = {
+    "infeed": "the shuffler's infeed",
+    "shelves": "inside the shuffler",
+    "output": "the shuffler's output",
+    "tray": "the shuffler's tray",
+    "shoe": "the shoe",
+    "held": "held in the shoe",
+    "exit": "the shoe's exit",
+    "manual_shoe": "the manual shoe",
+    "hand": "the dealer's hand",
+    "rack": "the discard rack",
+    "stub": "the stub",
+    "aside": "set aside",
+    "taken": "last taken from the shoe",
+    "missing": "missing",
+    "gone": "gone for good",
+    "dealer": "the dealer",
+    "table": "the dealer's pile",
+}
+
+
+def place_name(place: str) -> str:
+    """A place of the ledger: `seat3` is seat 3."""
+    return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, place)
+
+
+def command_name(name: str) -> str:
+    """A command or a device's event: `ClearJam` is clear jam."""
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+
+
+def spoken(name: str) -> str:
+    """A state, a method or another name in snake case: `in_play` is in play."""
+    return name.replace("_", " ")
+
+
+def cards(number: int) -> str:
+    """A number of cards."""
+    return "1 card" if number == 1 else f"{number} cards"

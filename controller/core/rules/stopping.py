@@ -1,0 +1,70 @@
+"""What follows when a device jams, fails, or does not finish a cycle.
+
+The deck in the shuffler is shuffled again; a round that is dealt from the shoe is void. Nothing is guessed: what a
+device cannot prove to have finished counts as not done.
+"""
+
+from __future__ import annotations
+
+from controller.core.decision import Decision
+from controller.core.enforcement import enforces
+from controller.core.events.devices import CycleFailed, DeviceFailed, DeviceJammed
+from controller.core.machines import IN_A_ROUND
+from controller.core.rules.dealing import next_stack
+from controller.core.rules.gathering import shuffle_again
+from controller.core.rules.guards import STOPS, inside
+from controller.core.rules.irregular import void
+from controller.core.rules.warnings import still_wrong, warn
+from controller.core.state import Given
+from controller.games.game import Method
+from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import ClearJam, SelfTest
+
+
+@enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
+def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_inside: bool, stuck: bool = False) -> None:
+    """A device did not do what it should. The shuffler's deck is shuffled again; a round from the shoe is void.
+
+    `cards_inside`: what lies in the device is no longer what it was, also without a cycle. `stuck`: it jams, or stands
+    still in a cycle, which is a jam that it could not tell: that voids a round also when only the stub is left in it.
+    """
+    state, rule = d.state, STOPS[name]
+    concerned = set(inside(state, name)) if cards_inside else set()
+    if given:
+        concerned.add(given.deck)
+    if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
+        dealing = next_stack(d.round) is not None
+        if dealing or (stuck and not d.round.stub_out):
+            void(d, rule, reason=f"the shoe {why}")
+    for deck in sorted(concerned & set(state.decks)):
+        shuffle_again(d, deck, rule, reason=f"the {name} {why}")
+
+
+def jammed(d: Decision, name: str) -> None:
+    """Cards are stuck."""
+    given = d.state.devices[name].doing
+    if not d.may(DeviceJammed, device=name):
+        return
+    rule = STOPS[name]
+    d.emit(DeviceJammed(device=name), rule)
+    warn(d, "jam", rule, device=name, text=f"cards are stuck in the {name}")
+    if given is None or not isinstance(given.command, ClearJam):
+        stopped(d, name, given, "jams", cards_inside=True, stuck=True)
+
+
+def failed(d: Decision, name: str, why: str, *, begun: bool = True) -> None:
+    """A part does not work, or a cycle does not end. `begun`: not where a command was refused for it."""
+    given = d.state.devices[name].doing
+    if not d.may(DeviceFailed, device=name):
+        return
+    rule = STOPS[name]
+    d.emit(DeviceFailed(device=name, reason=why), rule, Rule.OUT_OF_SERVICE)
+    warn(d, "fail", rule, Rule.OUT_OF_SERVICE, device=name, text=f"the {name} {why}")
+    stopped(d, name, given, why, cards_inside=True, stuck=begun and given is not None)
+
+
+def cycle_failed(d: Decision, name: str, given: Given, why: str) -> None:
+    d.emit(CycleFailed(device=name, id=given.id, command=given.name, reason=why), STOPS[name])
+    warn(d, "cycle", STOPS[name], device=name, text=f"the {name} {why}")
+    stopped(d, name, given, why, cards_inside=not isinstance(given.command, SelfTest))
+    still_wrong(d, name)  # a jam that it was to look after is as it was

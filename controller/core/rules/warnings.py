@@ -1,0 +1,72 @@
+"""Warnings that latch: each stands until its cause is gone and a person has cleared it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from controller.core.actions import ClearWarning, Role
+from controller.core.decision import Decision, cite, takes
+from controller.core.events.devices import DeviceFailed, DeviceJammed
+from controller.core.events.table import WarningCauseGone, WarningCleared, WarningRaised
+from controller.core.refusal import Refusal
+from controller.games.rulebook import Rule
+
+# Each warning: who clears it, and whether its cause is gone as soon as it is raised.
+WARNINGS: Final[dict[str, tuple[Role, bool]]] = {
+    "jam": (Role.DEALER, False),
+    "fail": (Role.FLOOR, False),
+    "lost": (Role.DEALER, False),
+    "cycle": (Role.DEALER, True),
+    "restart": (Role.DEALER, True),
+    "count": (Role.FLOOR, False),
+    "door": (Role.FLOOR, False),
+    "gap": (Role.FLOOR, False),
+}
+_RANK: Final[dict[str, int]] = {Role.DEALER: 0, Role.TECHNICIAN: 1, Role.FLOOR: 2}
+
+
+def warn(d: Decision, name: str, *rules: Rule, text: str, device: str = "", deck: str = "") -> None:
+    """Raise a warning about a device or a deck."""
+    needs, gone = WARNINGS[name]
+    d.emit(
+        WarningRaised(
+            warning=f"{device or deck}.{name}",
+            text=text,
+            why=list(cite(d.state, rules)),
+            needs=str(needs),
+            by_device=device,
+            of_deck=deck,
+            gone=gone,
+        ),
+        *rules,
+    )
+
+
+def cause_gone(d: Decision, key: str) -> None:
+    """The cause of a warning is gone; the warning stays until a person has cleared it."""
+    warned = d.state.warnings.get(key)
+    if warned and not warned.gone:
+        d.emit(WarningCauseGone(warning=key))
+
+
+def still_wrong(d: Decision, device: str) -> None:
+    """A device is back, and what was wrong with it is still wrong."""
+    for warning, event in (("jam", DeviceJammed), ("fail", DeviceFailed)):
+        warned = d.state.warnings.get(f"{device}.{warning}")
+        if warned and not warned.gone and d.may(event, device=device):
+            d.emit(event(device=device, reason=warned.text))
+
+
+@takes(ClearWarning)
+def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
+    """A person has dealt with the cause."""
+    warned = d.state.warnings.get(act.warning)
+    if warned is None:
+        return Refusal(f"there is no warning {act.warning}", "a warning that stands is named")
+    clause = tuple(warned.clause)
+    if not warned.gone:
+        return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
+    if _RANK.get(act.role, -1) < _RANK[warned.needs]:
+        return Refusal(f"a {warned.needs}person must clear it", "a floorperson clears it", clause)
+    d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)), *clause)
+    return None

@@ -1,0 +1,96 @@
+"""The rules that the code enforces, by name, and a game's rulebook, which gives each of them its clause and its text.
+
+Code refers to `Rule.X` only. Which clause of the game's rules that is, is data of the game: `dragon_poker.py` has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from controller.games.game import Method
+
+
+class Rule(StrEnum):
+    """A rule, by the name that the code uses for it."""
+
+    SEATS = "seats"
+    # the deck
+    DECK_COMPOSITION = "deck_composition"
+    TWO_DECKS = "two_decks"
+    BACKS_DIFFER = "backs_differ"
+    OTHER_DECK_IN_SHUFFLER = "other_deck_in_shuffler"
+    DECKS_ALTERNATE = "decks_alternate"
+    RACK_HOLDS_ONE_DECK = "rack_holds_one_deck"
+    DECK_AGE = "deck_age"
+    # opening
+    INSPECT_DECK = "inspect_deck"
+    SPREAD_DECK = "spread_deck"
+    WASH_DECK = "wash_deck"
+    SHUFFLE_NEW_DECK = "shuffle_new_deck"
+    OPEN_EACH_DECK = "open_each_deck"
+    PREPARED_DECK = "prepared_deck"
+    # shuffling
+    SHUFFLE = "shuffle"
+    ONE_STACK = "one_stack"
+    FEED_SHOE = "feed_shoe"
+    WRONG_COUNT = "wrong_count"
+    CUT = "cut"
+    CUT_DEPTH = "cut_depth"
+    RECUT = "recut"
+    IDLE_TABLE = "idle_table"
+    SELF_RESHUFFLING = "self_reshuffling"
+    SELF_RESHUFFLING_NO_CUT = "self_reshuffling_no_cut"
+    # dealing
+    DEALING = "dealing"
+    HAND_NEEDS_SHUFFLER = "hand_needs_shuffler"
+    LOAD_SHOE = "load_shoe"
+    DEAL_STACKS = "deal_stacks"
+    DEALER_STACK = "dealer_stack"
+    STUB_LEAVES = "stub_leaves"
+    STUB_COUNT_DUE = "stub_count_due"
+    STUB_FITS = "stub_fits"
+    STUB_WRONG = "stub_wrong"
+    MISDEALT = "misdealt"
+    NOT_MISDEALT = "not_misdealt"
+    # after the deal
+    REVEAL_DEALER = "reveal_dealer"
+    COLLECT_HANDS = "collect_hands"
+    # irregularities
+    FACE_UP = "face_up"
+    SECOND_FACE_UP = "second_face_up"
+    DRAWN_IN_ERROR = "drawn_in_error"
+    WRONG_NUMBER = "wrong_number"
+    DEALER_EXPOSED = "dealer_exposed"
+    SHUFFLER_STOPS = "shuffler_stops"
+    SHOE_STOPS = "shoe_stops"
+    OUT_OF_SERVICE = "out_of_service"
+
+
+class Rulebook(msgspec.Struct, frozen=True):
+    """A game's clauses and their text, in order, and the clause of each rule: one, or one per dealing method."""
+
+    clauses: dict[str, str]
+    rules: dict[Rule, str | dict[Method, str]]
+
+    def clauses_of(self, rule: Rule) -> tuple[str, ...]:
+        """All clauses that a rule stands for, whatever the dealing method."""
+        found = self.rules.get(rule, {})
+        return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found.values()))
+
+    def cite(self, cited: Iterable[Rule | str], method: Method) -> tuple[str, ...]:
+        """The clauses to name: those of rules, with this dealing method; a clause stays what it is."""
+        return tuple(clause for one in cited if (clause := self._clause(one, method)))
+
+    def _clause(self, cited: Rule | str, method: Method) -> str:
+        if not isinstance(cited, Rule):
+            return cited
+        found = self.rules.get(cited, "")
+        return found if isinstance(found, str) else found.get(method, "")
+
+    def matching(self, words: str) -> list[str]:
+        """The clauses that a person means by `13.G`, or by `13` for the whole chapter."""
+        exact = [words] if words in self.clauses else []
+        return exact + [clause for clause in self.clauses if clause.startswith((f"{words}.", f"{words}("))]
