@@ -65,7 +65,7 @@ class LiveTable:
         table = self.table
         events = table.handle(report, now)
         if events:
-            last = self._journal.record([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
+            last = self._journal.append([NewEvent(ts, event.kind, event.clause, event.data) for event in events])
             assert last == events[-1].seq, "the journal and the table count alike"
         for event in events:
             kind = event.kind

@@ -12,12 +12,13 @@ import os
 import random
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import controller.daemon.live_table  # noqa: F401 - loaded once, for all lives
 from controller.journal import Checkpoint, Journal, JournalError, NewEvent
-from controller.journal.chain import link_rows
+from controller.journal.chain import link
 from simulators.table.house import House
 from simulators.table.people import People
 from tests.powercut.disk import Disk, Fault
@@ -41,11 +42,12 @@ class Writer(Journal):
             connection.execute("PRAGMA synchronous = OFF")
         return connection
 
-    def _record(self, new: Any) -> Any:
-        say("tries", [[row[0], row[4].hex()] for row in link_rows(new, self.head.seq, bytes.fromhex(self.head.hash))])
-        rows = super()._record(new)
-        say("kept", [[row[0], row[4].hex()] for row in rows])
-        return rows
+    def append(self, new: Sequence[NewEvent]) -> int:
+        events = [[row.seq, row.hash.hex()] for row in link(new, self.head)]
+        say("tries", events)
+        last = super().append(new)
+        say("kept", events)
+        return last
 
 
 def some_events(rng: random.Random) -> list[NewEvent]:
