@@ -1,4 +1,4 @@
-"""The chain of the journal: canonical bytes that any language gives, and no change that goes unseen."""
+"""The chain of the journal: canonical bytes that any language can compute, and every change is found."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def broken(events: list[StoredEvent], since: Checkpoint = START) -> JournalDamag
 
 
 def test_the_example_of_the_documentation() -> None:
-    """These bytes and hashes are for ever: docs/journal.md shows them to auditors."""
+    """These bytes and hashes never change: docs/journal.md shows them to auditors."""
     first, second = chained(
         NewEvent(
             TS, "stack.dispensed", ["13.F", "13.G"], {"cards": 4, "box": 2, "note": 'a "quote" – ♠\n', "late": False}

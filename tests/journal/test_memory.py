@@ -1,4 +1,4 @@
-"""The journal in memory: the same chain as on the disk, and no change in it that goes unseen."""
+"""The journal in memory: the same chain as on the disk, in which every change is found."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def filled(count: int, keep: int | None = None) -> MemoryJournal:
 
 
 def change(journal: MemoryJournal, seq: int) -> None:
-    """Somebody writes another number of the round into an event."""
+    """Change the round number in an event."""
     at = seq - journal.begin.seq - 1
     row = journal._rows[at]
     journal._rows[at] = row._replace(data=row.data.replace('"round":', '"round":1'))

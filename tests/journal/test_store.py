@@ -1,4 +1,4 @@
-"""The journal on a real disk: what was acknowledged stays, what was changed is named, what fails is told."""
+"""The journal on a real disk: what was acknowledged stays, what was changed is named, what fails is reported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def filled(path: Path, count: int, text: str = "") -> list[StoredEvent]:
-    """A closed journal of so many events."""
+    """A closed journal with this many events."""
     with Journal(path, create=True) as journal:
         journal.append([new(number, text=text) for number in range(count)])
         return list(journal.events())
@@ -76,7 +76,7 @@ def damage(path: Path, since: Checkpoint = START) -> JournalDamaged:
 
 @contextlib.contextmanager
 def by_hand(path: Path) -> Iterator[sqlite3.Connection]:
-    """As somebody with the database in hand, who takes the triggers away and puts them back."""
+    """Access the database as somebody who drops the triggers and restores them."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         triggers = {name: sql for name, sql in SCHEMA.items() if "TRIGGER" in sql}
@@ -164,7 +164,7 @@ def test_one_reads_on_while_events_are_added_and_holds_nobody_up(path: Path) -> 
             reading = reader.events()
             assert next(reading).seq == 1
             journal.append([new(601)])
-            # A reader in the midst of its events holds no transaction: the log can be folded into the file.
+            # A reader between two batches holds no transaction: the log can be checkpointed.
             assert journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
             assert [event.seq for event in reading] == list(range(2, 602))
 
@@ -176,7 +176,7 @@ def test_a_list_is_written_whole_or_not_at_all(path: Path) -> None:
             journal.append([new(2), NewEvent(TS, "nonsense")])
         assert journal.head.seq == 1
         assert journal.append([new(2)]) == 2  # an error of the caller does not stop the journal
-        # An event that another program has put in the way of the third of four:
+        # Another program has written an event with the number of the third of four:
         with by_hand(path) as connection:
             connection.execute("INSERT INTO events SELECT 5, ts, kind, prev, hash, clause, data FROM events LIMIT 1")
         with pytest.raises(JournalDamaged, match="another program"):
@@ -397,7 +397,7 @@ def test_only_what_came_since_is_verified(path: Path) -> None:
     with by_hand(path) as connection:
         connection.execute("UPDATE events SET kind = 'round.voided' WHERE seq = 3")
     with JournalReader(path) as reader:
-        assert reader.verify(reader.verified()).seq == 9  # as promised: what lies before was looked at before
+        assert reader.verify(reader.verified()).seq == 9  # as promised: what came before was verified before
     assert damage(path).seq == 3
     with by_hand(path) as connection:
         connection.execute("UPDATE events SET kind = 'round.voided' WHERE seq = 5")
@@ -530,7 +530,7 @@ def test_what_was_acknowledged_before_a_kill_is_there(path: Path, acknowledged: 
 
 
 def after_failure(path: Path, journal: Journal, kept: int) -> None:
-    """The journal takes no more; opened anew, it has what was acknowledged and goes on."""
+    """The journal takes no more; opened again, it has what was acknowledged and continues."""
     with pytest.raises(JournalStopped):
         journal.append([new(1)])
     journal.close()
@@ -540,7 +540,7 @@ def after_failure(path: Path, journal: Journal, kept: int) -> None:
 
 
 def test_a_full_database(path: Path) -> None:
-    """SQLite's own bound, which fails as a full disk does."""
+    """SQLite's own limit, which fails as a full disk does."""
     filled(path, 3)
     journal = Journal(path)
     journal._connection.execute("PRAGMA max_page_count = 20")
@@ -590,14 +590,14 @@ def run(script: str, *words: str, before: tuple[str, ...] = ()) -> subprocess.Co
 
 
 def test_a_write_that_fails(path: Path) -> None:
-    """The kernel refuses the write in the midst of a transaction."""
+    """The kernel refuses the write in the middle of a transaction."""
     filled(path, 3)
     done = run(LIMITED, str(path))
     assert done.returncode == 0, done.stderr
-    told, stopped = done.stdout.splitlines()
-    assert "the disk failed; see `dmesg`" in told
+    failure, stopped = done.stdout.splitlines()
+    assert "the disk failed; see `dmesg`" in failure
     assert stopped == "stopped"
-    seq, _, rest = told.partition(":")
+    seq, _, rest = failure.partition(":")
     with JournalReader(path) as reader:
         assert str(reader.verify()) == f"{seq}:{rest.split()[0]}"
 
@@ -672,7 +672,7 @@ def test_a_failed_write_on_a_disk_without_room_is_told_as_a_full_disk(
 
 @pytest.fixture
 def as_user() -> Iterator[Path]:
-    """A folder in /tmp, and no right to pass over its permissions."""
+    """A folder in /tmp, without the right to override its permissions."""
     folder = Path(tempfile.mkdtemp())
     root = os.geteuid() == 0
     if root:
@@ -752,7 +752,7 @@ def test_reading_without_a_writer_leaves_no_trace_and_sees_one_that_comes(path: 
     with JournalReader(path) as reader:
         with Journal(path) as journal:
             journal.append([new(6)])
-        assert reader.verify().seq == 6  # came and went between two readings
+        assert reader.verify().seq == 6  # came and went between two reads
 
 
 # --- other files, other programs --------------------------------------------------------------------------------------
@@ -848,20 +848,20 @@ def test_a_making_that_was_cut_short_is_done_again(path: Path) -> None:
 
 
 def outcome(path: Path, good: list[StoredEvent]) -> JournalError | None:
-    """What verification says; what it names must be where the difference begins."""
+    """The result of verification; the event it names must be where the difference begins."""
     found: list[StoredEvent] = []
-    told: JournalError | None = None
+    failure: JournalError | None = None
     try:
         with JournalReader(path) as reader:
             reader.verify(on_event=found.append)
     except JournalError as error:
-        told = error
-    if isinstance(told, JournalDamaged):
+        failure = error
+    if isinstance(failure, JournalDamaged):
         assert found == good[: len(found)]
-        assert told.seq in (None, len(found) + 1)
-    elif told is None:
+        assert failure.seq in (None, len(found) + 1)
+    elif failure is None:
         assert found == good
-    return told
+    return failure
 
 
 def test_damaged_pages(path: Path) -> None:
