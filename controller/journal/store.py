@@ -122,7 +122,7 @@ class Journal(JournalReader):
             raise from_os(error, self.path) from None
 
     def _check_files(self) -> None:
-        """JournalAbsent if the journal or its log was deleted or replaced: nobody would find what is written then."""
+        """JournalAbsent if the journal or its log was deleted or replaced: what is written then would be lost."""
         try:
             if self._read_identity() != self._identity:
                 raise JournalAbsent(f"{self.path}: another file is in its place; restore the journal")

@@ -40,13 +40,13 @@ class Outside:
         self._plugged = plugged
         self._state = State()
         self.events: list[Event] = []
-        self.unheard = 0  # what people told and nobody heard
+        self.unanswered = 0  # requests without an answer
         table = Table(
             plugged.table,
             ("shuffler", "shoe"),
             setup or Setup(),
             lambda: self._state,
-            self._tell,
+            self._post,
             lambda: None,  # `Plugged.do` looks at the devices
             lambda: self._now,
         )
@@ -60,30 +60,29 @@ class Outside:
         try:
             with JournalReader(self._journal) as reader:
                 for event in reader.events(after=self._state.seq):
-                    told = Event(event.seq, event.kind, event.clause, event.data)
-                    apply(self._state, told)
-                    self.events.append(told)
-        except (JournalAbsent, JournalForeign):  # it is being made
+                    self.events.append(Event(event.seq, event.kind, event.clause, event.data))
+                    apply(self._state, self.events[-1])
+        except (JournalAbsent, JournalForeign):  # it is being created
             pass
         return self._state
 
-    def _tell(self, action: Action) -> list[Event]:
-        """Tell the daemon something. Where it dies over it, nobody knows whether it heard."""
+    def _post(self, action: Action) -> list[Event]:
+        """Post an action to the daemon. If it dies meanwhile, the action may or may not be stored."""
         body = msgspec.to_builtins(action) | {"action": name_of(action)}
         del body["who"]
         connection = UnixConnection(self._socket)
         try:
             connection.request("POST", "/api/v1/actions", json.dumps(body), {"Content-Type": "application/json"})
             answer = connection.getresponse()
-            told = json.loads(answer.read())
+            content = json.loads(answer.read())
         except (OSError, http.client.HTTPException):
-            self.unheard += 1
+            self.unanswered += 1
             return []
         finally:
             connection.close()
         if answer.status == 409:
-            return [Event(0, "action.refused", (), told["error"])]
-        assert answer.status in (200, 503), told
+            return [Event(0, "action.refused", (), content["error"])]
+        assert answer.status in (200, 503), content
         return []
 
     def work(self) -> None:

@@ -54,7 +54,7 @@ def test_every_point_of_a_round(tmp_path: Path) -> None:
     finally:
         daemon.close()
         plugged.close()
-    print(f"\nkilled at {died.total()} points: {dict(died)}; {outside.unheard} requests got no answer")
+    print(f"\nkilled at {died.total()} points: {dict(died)}; {outside.unanswered} requests got no answer")
     assert set(died) >= {"before begin", "before insert", "before commit", "after commit", "before send", "after send"}
     assert died.total() > 100
 

@@ -48,7 +48,7 @@ def test_a_daemon_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
         daemon.close()
         plugged.close()
     state = outside.state
-    print(f"\n{KILLS} kills in {state.rounds} rounds, while: {dict(when)}; {outside.unheard} unanswered")
+    print(f"\n{KILLS} kills in {state.rounds} rounds, while: {dict(when)}; {outside.unanswered} requests unanswered")
     with JournalReader(tmp_path / "run/journal.db") as reader:
         reader.verify()
         stored = [Event(event.seq, event.kind, event.clause, event.data) for event in reader.events()]

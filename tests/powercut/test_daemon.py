@@ -53,7 +53,7 @@ def test_a_daemon_that_loses_power_again_and_again(tmp_path: Path) -> None:
     finally:
         daemon.close()
         plugged.close()
-    print(f"\n{CUTS} power cuts in {outside.state.rounds} rounds, while: {dict(when)}; {outside.unheard} unanswered")
+    print(f"\n{CUTS} power cuts in {outside.state.rounds} rounds, while: {dict(when)}; {outside.unanswered} unanswered")
     with JournalReader(tmp_path / "run/journal.db") as reader:
         reader.verify()
         stored = [Event(event.seq, event.kind, event.clause, event.data) for event in reader.events()]
