@@ -14,7 +14,7 @@ import msgspec
 from controller.cli import journal_proof, terminal
 from controller.cli.journal_proof import journal_option, number_type, told
 from controller.cli.options import json_option, lines_option
-from controller.journal import Event, JournalReader, digest
+from controller.journal import JournalReader, StoredEvent, digest
 
 FOLLOW_EVERY_S = 0.2
 
@@ -59,7 +59,7 @@ def tail(number: int, follow: bool, kinds: tuple[str, ...], path: Path, as_json:
             seen = newest
 
 
-def _show_all(events: Iterable[Event], as_json: bool) -> None:
+def _show_all(events: Iterable[StoredEvent], as_json: bool) -> None:
     for event in events:
         if as_json:
             terminal.say_json(event)
@@ -78,7 +78,7 @@ def _show_all(events: Iterable[Event], as_json: bool) -> None:
 def show_verb(number: int, path: Path, as_json: bool) -> int:
     """Show one event in full.
 
-    Exit code 1 if there is none, or its content does not fit its hash.
+    Exit code 1 if there is none, or its content does not match its hash.
 
     \b
     Example:
@@ -105,7 +105,7 @@ def show_verb(number: int, path: Path, as_json: bool) -> int:
         for text in msgspec.json.format(msgspec.json.encode(event.data), indent=2).decode().splitlines():
             terminal.say("  " + terminal.plain(text))
     if not fits:
-        terminal.tell(f"{path}: event {number}: its content does not fit its hash")
+        terminal.tell(f"{path}: event {number}: its content does not match its hash")
     return 0 if fits else 1
 
 

@@ -17,7 +17,7 @@ from controller.cli import terminal
 from controller.cli.client import Client, ClientError, find_socket
 from controller.cli.options import json_option
 from controller.cli.progress import Progress
-from controller.journal import Checkpoint, Event, JournalDamaged, JournalError, JournalForeign, JournalReader
+from controller.journal import Checkpoint, JournalDamaged, JournalError, JournalForeign, JournalReader, StoredEvent
 from controller.journal.export import LONGEST_LINE, Span, csv_lines, json_lines, span, verify_lines
 
 DEFAULT = Path("/var/lib/shoed/journal.db")
@@ -162,7 +162,7 @@ class _Watch:
         self._expect = expect
         self._found: str | None = None
 
-    def take(self, event: Event) -> None:
+    def take(self, event: StoredEvent) -> None:
         """One more."""
         if self._expect is not None and event.seq == self._expect.seq:
             self._found = event.hash

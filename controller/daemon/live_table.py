@@ -67,7 +67,7 @@ class LiveTable:
         table = self.table
         entries = table.handle(report, now)
         if entries:
-            last = self._journal.record([NewEvent(ts, entry.kind, entry.clause, entry.data) for entry in entries])
+            last = self._journal.append([NewEvent(ts, entry.kind, entry.clause, entry.event) for entry in entries])
             assert last == entries[-1].seq, "the journal and the table count alike"
         for entry in entries:
             event = entry.event

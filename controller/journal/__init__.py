@@ -1,10 +1,10 @@
-"""The journal: all that happened at a table, in order, on the disk before anything moves, and provably unchanged.
+"""The journal: every event of a table, in order, on the disk before anything moves, and provably unchanged.
 
-`Journal` writes it (one program at a time), `JournalReader` reads it; `MemoryJournal` keeps one for a simulation.
+`Journal` writes it (one program at a time), `JournalReader` reads it; `MemoryJournal` is one for simulations.
 docs/journal.md explains it to auditors.
 """
 
-from controller.journal.chain import NewEvent, canonical, check, digest, line
+from controller.journal.chain import canonical, check, digest, line
 from controller.journal.errors import (
     BadEvent,
     JournalAbsent,
@@ -20,15 +20,15 @@ from controller.journal.errors import (
 )
 from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
-from controller.journal.records import START, Checkpoint, Event
+from controller.journal.records import START, Checkpoint, NewEvent, StoredEvent, timestamp
 from controller.journal.snapshots import Snapshot
-from controller.journal.store import Journal, timestamp, was_made
+from controller.journal.store import Journal
+from controller.journal.writer_lock import was_made
 
 __all__ = [
     "START",
     "BadEvent",
     "Checkpoint",
-    "Event",
     "Journal",
     "JournalAbsent",
     "JournalBusy",
@@ -44,6 +44,7 @@ __all__ = [
     "MemoryJournal",
     "NewEvent",
     "Snapshot",
+    "StoredEvent",
     "canonical",
     "check",
     "digest",

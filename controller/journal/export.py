@@ -1,7 +1,7 @@
-"""A journal, or a part of it, as a file: JSON Lines for programs and as a proof, CSV for a spreadsheet.
+"""Exports a journal, or a part of it: as JSON Lines for programs and as a proof, as CSV for a spreadsheet.
 
-A proof is JSON Lines that begin with a header: between which two hashes the events lie. Anybody can check it without
-the journal, and compare the head with the one that was handed out.
+A proof is JSON Lines after a header with the hash before the first event and the hash of the last. Anybody can check
+it without the journal, and compare the head with the one that was handed out.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
-from controller.journal.chain import LONGEST_DATA, canonical_json, check, from_line, line
+from controller.journal.chain import LONGEST_DATA, canonical_json, check, from_line, line, verify
 from controller.journal.errors import JournalDamaged, JournalError
 from controller.journal.reader import JournalReader
-from controller.journal.records import START, Checkpoint, Event
+from controller.journal.records import START, Checkpoint, StoredEvent
 
 FORMAT = "dragonshoe-journal"
 VERSION = 1
-LONGEST_LINE = LONGEST_DATA + 4096  # bytes; a longer one is no event
-CSV_COLUMNS = ("seq", "ts", "kind", "clause", "data", "prev", "hash")
+LONGEST_LINE = LONGEST_DATA + 4096  # bytes; a longer one is not an event
+CSV_COLUMNS = StoredEvent.__struct_fields__
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -33,7 +34,7 @@ class Span(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many events."""
+        """The number of events."""
         return self.last - self.first + 1
 
 
@@ -49,28 +50,28 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NoSuchEvents(JournalError):
-    """What shall be exported is not in the journal."""
+    """The events to be exported are not in the journal."""
 
 
-# --- out ------------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------------------------
 
 
 def span(journal: JournalReader, first: int | None = None, last: int | None = None) -> Span:
-    """The events that are there now between these two numbers. Of an empty journal, 1 to 0."""
+    """The events between these two numbers that the journal has now. For an empty journal, 1 to 0."""
     head = journal.head
     first, last = first or 1, min(last or head.seq, head.seq)
     if head == START and first == 1:
         return Span(1, 0, START.hash, START.hash)
     if first > last:
-        raise NoSuchEvents(f"{journal.path}: no events there; the journal ends at event {head.seq}")
-    begins, ends = journal.event(first), journal.event(last)
-    if begins is None or ends is None:
-        raise JournalDamaged(first if begins is None else last, "it is missing")
-    return Span(first, last, begins.prev, ends.hash)
+        raise NoSuchEvents(f"{journal.path}: no events in this range; the journal ends at event {head.seq}")
+    begin, end = journal.event(first), journal.event(last)
+    if begin is None or end is None:
+        raise JournalDamaged(first if begin is None else last, "it is missing")
+    return Span(first, last, begin.prev, end.hash)
 
 
 def json_lines(journal: JournalReader, part: Span, *, proof: bool) -> Iterator[bytes]:
-    """The lines. A proof is checked as it is written: JournalDamaged where the chain is broken."""
+    """The events as JSON Lines. A proof is checked as it is written: JournalDamaged where the chain is broken."""
     events = journal.events(part.first - 1, part.last)
     if proof:
         yield msgspec.json.encode(Proof(FORMAT, VERSION, part.first, part.last, part.prev, part.head)) + b"\n"
@@ -80,11 +81,13 @@ def json_lines(journal: JournalReader, part: Span, *, proof: bool) -> Iterator[b
 
 
 def csv_lines(journal: JournalReader, part: Span) -> Iterator[bytes]:
-    """The same for a spreadsheet."""
+    """The events as CSV, after a line with the names of the columns."""
     yield _csv(CSV_COLUMNS)
     for event in journal.events(part.first - 1, part.last):
-        clause, data = " ".join(event.clause), canonical_json(event.data).decode()
-        yield _csv((str(event.seq), event.ts, event.kind, clause, data, event.prev, event.hash))
+        cells = msgspec.structs.asdict(event)
+        cells["clause"] = " ".join(event.clause)
+        cells["data"] = canonical_json(event.data).decode()
+        yield _csv(str(cell) for cell in cells.values())
 
 
 def _csv(cells: Iterable[str]) -> bytes:
@@ -94,14 +97,14 @@ def _csv(cells: Iterable[str]) -> bytes:
 
 
 def _harmless(cell: str) -> str:
-    """A spreadsheet takes a cell that begins like this for a formula, and would run it."""
+    """Quote a cell that a spreadsheet would take for a formula and run."""
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
-# --- and back -------------------------------------------------------------------------------------------------------
+# --- verifying ------------------------------------------------------------------------------------------------------
 
 
-def verify_lines(lines: Iterable[bytes], on_event: Callable[[Event], None] | None = None) -> Span:
+def verify_lines(lines: Iterable[bytes], on_event: Callable[[StoredEvent], None] | None = None) -> Span:
     """Check exported JSON Lines, with or without a header. JournalDamaged names what is wrong first."""
     numbered = enumerate(lines, 1)
     number, first_line = next(numbered, (0, b""))
@@ -111,35 +114,26 @@ def verify_lines(lines: Iterable[bytes], on_event: Callable[[Event], None] | Non
     if proof is None:
         first = from_line(first_line, number)
         since = START if first.seq == 1 else Checkpoint(first.seq - 1, first.prev)
-        events = _with(first, (from_line(text, number) for number, text in numbered))
+        events: Iterable[StoredEvent] = chain([first], (from_line(text, number) for number, text in numbered))
     else:
         since = START if proof.first == 1 else Checkpoint(proof.first - 1, proof.prev)
         if proof.prev != since.hash:
-            raise JournalDamaged(None, "the header names a hash before the first event, where there is none")
+            raise JournalDamaged(None, "the header names a hash before event 1, which has no event before it")
         events = (from_line(text, number) for number, text in numbered)
-    end = since
-    for event in check(events, since):
-        end = Checkpoint(event.seq, event.hash)
-        if on_event is not None:
-            on_event(event)
+    end = verify(events, since, on_event)
     if proof is not None and end.seq != proof.last:
-        raise JournalDamaged(end.seq + 1, f"the file ends before it; by its header, it goes to event {proof.last}")
+        raise JournalDamaged(end.seq + 1, f"the file ends before it; its header ends with event {proof.last}")
     if proof is not None and end.hash != proof.head:
-        raise JournalDamaged(end.seq, "its hash is not the head that the header names")
+        raise JournalDamaged(end.seq, "its hash is not the head in the header")
     return Span(since.seq + 1, end.seq, since.hash, end.hash)
 
 
 def _header(text: bytes) -> Proof | None:
-    """The header in this line; None if it is none."""
+    """The header in this line; None if it is not one."""
     try:
         proof = msgspec.json.decode(text, type=Proof)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if (proof.format, proof.version) != (FORMAT, VERSION):
-        raise JournalDamaged(None, f"the header names the format {proof.format} {proof.version}, which is not known")
+        raise JournalDamaged(None, f"the header has the unknown format {proof.format} {proof.version}")
     return proof
-
-
-def _with(first: Event, rest: Iterable[Event]) -> Iterator[Event]:
-    yield first
-    yield from rest

@@ -1,7 +1,7 @@
-"""Reading a journal: while the daemon writes it, when the daemon is down, and from a copy on a medium nobody can write.
+"""Reading a journal: while the daemon writes it, while the daemon is down, and from a copy on a read-only medium.
 
-A reader never changes anything and never holds the journal for long: it reads a few hundred events at a time, so that
-the writer can tidy up its write-ahead log however slowly the events are used.
+A reader never changes anything and never locks the journal for long: it reads a few hundred events at a time, so that
+the writer can truncate its write-ahead log however slowly the events are used.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import sqlite3
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from controller.journal.base import BaseJournal
 from controller.journal.chain import check_known, from_row, verify
 from controller.journal.errors import (
     JournalDamaged,
@@ -27,34 +27,31 @@ from controller.journal.errors import (
     from_os,
     from_sqlite,
 )
-from controller.journal.records import START, Checkpoint, Event
+from controller.journal.records import START, Checkpoint, EventRow, StoredEvent
 from controller.journal.schema import LISTING, check_schema, recognise
-from controller.journal.snapshots import SNAPSHOT_COLUMNS, BadSnapshot, Snapshot, read_snapshot
+from controller.journal.snapshots import SNAPSHOT_COLUMNS, Snapshot, read_snapshot
 
 BATCH = 512  # events read at a time
-PATIENCE_S = 5.0  # how long to wait for another program's lock
-BEFORE_ALL = -(2**63)  # also finds events with numbers that were never given
-
-_COLUMNS = "seq, ts, kind, prev, hash, clause, data"
+LOCK_TIMEOUT_S = 5.0  # how long to wait for another program's lock
+BEFORE_ALL = -(2**63)  # also finds forged events with numbers below 1
+EVENT_COLUMNS = ", ".join(EventRow._fields)
 
 
 class _Stamp(NamedTuple):
-    """Changes when anybody begins to write."""
+    """Changes when a program starts to write."""
 
     size: int
     changed_ns: int
     wal_size: int
 
 
-class JournalReader:
+class JournalReader(BaseJournal):
     """A journal opened for reading. One thread at a time."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open it; JournalAbsent, JournalForbidden, JournalForeign or JournalDamaged if that cannot be."""
-        self.path = Path(
-            os.path.realpath(path)
-        )  # the write-ahead log is beside the file itself, not beside a link to it
-        self._still: _Stamp | None = None
+        """Open it; JournalAbsent, JournalForbidden, JournalForeign or JournalDamaged if that fails."""
+        self.path = Path(os.path.realpath(path))  # the write-ahead log is beside the file itself, not beside a link
+        self._unchanged: _Stamp | None = None  # what it was when it was opened as a file that nobody writes
         self._connection = self._connect()
         try:
             recognise(self._connection, self.path)
@@ -68,30 +65,30 @@ class JournalReader:
     def _connect(self) -> sqlite3.Connection:
         try:
             if not stat.S_ISREG(self.path.stat().st_mode):
-                raise JournalForeign(f"{self.path}: this is no file; check the path")
+                raise JournalForeign(f"{self.path}: not a file; check the path")
             if not os.access(self.path, os.R_OK, effective_ids=True):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            self._still = self._stamp()
+            self._unchanged = self._stamp()
         except PermissionError:
             raise JournalForbidden(f"{self.path}: this user may not read it; use an account of its group") from None
         except OSError as error:
             raise from_os(error, self.path) from None
-        # Without a write-ahead log nobody writes now: read the file as one that does not change, which needs no files
-        # beside it and so works where none can be made. _read() looks whether it has stayed so.
-        wal = self._still.wal_size > 0
+        # Without a write-ahead log nobody is writing: read the file as an immutable one, which needs no files beside it
+        # and so works in a read-only folder. _read() checks whether it has stayed unchanged.
+        wal = self._unchanged.wal_size > 0
         if wal:
-            self._still = None
+            self._unchanged = None
             if not self.path.with_name(self.path.name + "-shm").exists():
                 check_room(self.path)
         connection = open_sqlite(self.path, "mode=ro" if wal else "mode=ro&immutable=1")
         try:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the first that reads the file
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the first to read the file
         except sqlite3.Error as error:
             connection.close()
             if wal and error.sqlite_errorname == "SQLITE_CANTOPEN":
                 raise JournalDiskFailed(
                     f"{self.path}: its last events are in {self._wal.name}, which cannot be read without writing "
-                    "beside it; copy both to a folder of your own"
+                    "beside it; copy both to a folder that you can write"
                 ) from None
             raise from_sqlite(error, self.path) from None
         return connection
@@ -114,13 +111,13 @@ class JournalReader:
             try:
                 rows = self._connection.execute(statement, values).fetchall()
                 failure = None
-            except sqlite3.ProgrammingError:  # closed before: a mistake in the program
+            except sqlite3.ProgrammingError:  # it was closed: an error in the calling program
                 raise
             except sqlite3.Error as error:
                 failure = from_sqlite(error, self.path)
             try:
-                if self._still is not None and self._stamp() != self._still:
-                    self._connection.close()  # somebody writes now: what was read may be half of it
+                if self._unchanged is not None and self._stamp() != self._unchanged:
+                    self._connection.close()  # a program is writing: what was read may be incomplete
                     self._connection = self._connect()
                     continue
             except OSError as error:
@@ -133,26 +130,21 @@ class JournalReader:
 
     @property
     def head(self) -> Checkpoint:
-        """The last event's place; START where there is none."""
+        """The last event's position; START if there is none."""
         newest = self.last(1)
         return Checkpoint(newest[0].seq, newest[0].hash) if newest else START
 
-    def event(self, seq: int) -> Event | None:
-        """The event with this number."""
-        return next(self.events(seq - 1, seq), None)
-
     def events(
         self, after: int = 0, upto: int | None = None, kinds: Collection[str] = (), limit: int | None = None
-    ) -> Iterator[Event]:
-        """The events after this number, in order, as they are read; JournalDamaged names one that cannot be read.
+    ) -> Iterator[StoredEvent]:
+        """The events after this number, in order, read as they are used; JournalDamaged names an unreadable one.
 
-        It ends with the last event that is there when it gets to it. Whether the chain is whole is not looked at:
-        `check` does that, and `verify`.
+        Includes events that are appended in the meantime. The chain is not checked: `check` and `verify` do that.
         """
         upto = 2**63 - 1 if upto is None else upto
         left = 2**63 - 1 if limit is None else limit
         some = f" AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
-        statement = f"SELECT {_COLUMNS} FROM events WHERE seq > ? AND seq <= ?{some} ORDER BY seq LIMIT ?"
+        statement = f"SELECT {EVENT_COLUMNS} FROM events WHERE seq > ? AND seq <= ?{some} ORDER BY seq LIMIT ?"
         while left > 0:
             batch = min(left, BATCH)
             try:
@@ -161,8 +153,8 @@ class JournalReader:
                 yield from self._until_damage(after, upto, kinds, left, damage)
                 return
             for row in rows:
-                if row[0] <= after:  # a damaged page; going on from here could go round for ever
-                    raise JournalDamaged(after + 1, f"in its place stands event {row[0]}")
+                if row[0] <= after:  # a damaged page; continuing from here might never end
+                    raise JournalDamaged(after + 1, f"event {row[0]} is in its place")
                 after = row[0]
                 yield from_row(row)
             if len(rows) < batch:
@@ -171,11 +163,11 @@ class JournalReader:
 
     def _until_damage(
         self, after: int, upto: int, kinds: Collection[str], left: int, damage: JournalDamaged
-    ) -> Iterator[Event]:
-        """One by one, up to the event that lies on a damaged page."""
+    ) -> Iterator[StoredEvent]:
+        """One by one, up to the event on the damaged page."""
         for seq in range(max(after, 0) + 1, min(upto, max(after, 0) + BATCH) + 1):
             try:
-                rows = self._read(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", (seq,))
+                rows = self._read(f"SELECT {EVENT_COLUMNS} FROM events WHERE seq = ?", (seq,))
             except JournalDamaged:
                 raise JournalDamaged(seq, f"it cannot be read: {damage.reason}") from None
             if not rows:
@@ -186,10 +178,10 @@ class JournalReader:
                 yield event
         raise damage
 
-    def last(self, count: int, kinds: Collection[str] = ()) -> list[Event]:
-        """The newest events, oldest of them first."""
+    def last(self, count: int, kinds: Collection[str] = ()) -> list[StoredEvent]:
+        """The newest events, in order."""
         some = f" WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
-        rows = self._read(f"SELECT {_COLUMNS} FROM events{some} ORDER BY seq DESC LIMIT ?", (*kinds, count))
+        rows = self._read(f"SELECT {EVENT_COLUMNS} FROM events{some} ORDER BY seq DESC LIMIT ?", (*kinds, count))
         return [from_row(row) for row in reversed(rows)]
 
     def search(
@@ -202,9 +194,9 @@ class JournalReader:
         text: Sequence[str] = (),
         limit: int = 100,
         newest: bool = False,
-    ) -> list[Event]:
-        """Events between two numbers, in order: of a kind or a group of kinds, with these values in their data, with
-        all these words somewhere in them. `newest` takes the last ones instead of the first.
+    ) -> list[StoredEvent]:
+        """Events between two numbers, in order: of a kind or a group of kinds, with these values in their data, and
+        containing all these words. `newest` returns the last ones instead of the first.
         """
         conditions, values = ["seq > ?"], [after]  # type: tuple[list[str], list[object]]
         if before is not None:
@@ -221,17 +213,17 @@ class JournalReader:
             values.append(word.lower())
         order = "DESC" if newest else "ASC"
         rows = self._read(
-            f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
+            f"SELECT {EVENT_COLUMNS} FROM events WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
             (*values, limit),
         )
         return [from_row(row) for row in (reversed(rows) if newest else rows)]
 
     # --- verification -----------------------------------------------------------------------------------------------
 
-    def verify(self, since: Checkpoint = START, on_event: Callable[[Event], None] | None = None) -> Checkpoint:
-        """Check the chain after a place that is known to be good, to its end, and tell the end's place.
+    def verify(self, since: Checkpoint = START, on_event: Callable[[StoredEvent], None] | None = None) -> Checkpoint:
+        """Check the chain from a checkpoint that is known to be good to its end, and return the end.
 
-        JournalDamaged names the first bad event. `on_event` gets every event that was found good.
+        JournalDamaged names the first bad event. `on_event` gets every good event.
         """
         if since != START:
             check_known(since, self.event(since.seq))
@@ -240,7 +232,7 @@ class JournalReader:
         return end
 
     def verified(self) -> Checkpoint:
-        """The place up to which the chain was verified before; START where that is not known."""
+        """The checkpoint up to which the chain was verified; START if that is not known."""
         try:
             rows = self._read("SELECT seq, hash FROM verified")
         except JournalDamaged:
@@ -249,52 +241,26 @@ class JournalReader:
             return START
         return Checkpoint(rows[0][0], rows[0][1].hex())
 
-    # --- snapshots --------------------------------------------------------------------------------------------------
+    # --- snapshots, closing -----------------------------------------------------------------------------------------
 
-    def latest_snapshot(
-        self, code_version: str | None = None, on_ignored: Callable[[str], None] = lambda reason: None
-    ) -> Snapshot | None:
-        """The newest snapshot that can be relied on, of this version of the code if one is given.
+    def _snapshot_numbers(self) -> list[int]:
+        return [seq for (seq,) in self._read("SELECT seq FROM snapshots ORDER BY seq DESC")]
 
-        One that is damaged, or does not belong to the events, is passed over; `on_ignored` gets the reason.
-        """
-        try:
-            numbers = self._read("SELECT seq FROM snapshots ORDER BY seq DESC")
-        except JournalDamaged as damage:
-            on_ignored(f"the snapshots: {damage.reason}")
-            return None
-        for (seq,) in numbers:
-            try:
-                rows = self._read(f"SELECT {SNAPSHOT_COLUMNS} FROM snapshots WHERE seq = ?", (seq,))
-                return read_snapshot(rows, self.event(seq), code_version)
-            except JournalDamaged as damage:
-                on_ignored(f"the snapshot at event {seq}: {damage.reason}")
-            except BadSnapshot as error:
-                on_ignored(f"the snapshot at event {seq}: {error}")
-        return None
-
-    # --- the end ----------------------------------------------------------------------------------------------------
+    def _snapshot(self, seq: int) -> Snapshot:
+        return read_snapshot(self._read(f"SELECT {SNAPSHOT_COLUMNS} FROM snapshots WHERE seq = ?", (seq,)))
 
     def close(self) -> None:
-        """Close it; also more than once."""
+        """Close it; may be called more than once."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_sqlite(path: Path, how: str) -> sqlite3.Connection:
-    """A connection that begins and ends transactions only when told to, and gives texts as bytes, damaged or not."""
+    """A connection without implicit transactions, which returns text as bytes because it may be damaged."""
     try:
         connection = sqlite3.connect(
             f"file:{quote(str(path))}?{how}",
             uri=True,
-            timeout=PATIENCE_S,
+            timeout=LOCK_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,
         )

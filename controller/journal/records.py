@@ -1,14 +1,25 @@
-"""What a journal holds: events in their places, and the places themselves."""
+"""The records of a journal: events before and after they are stored, their database rows, and checkpoints."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
 
-class Event(msgspec.Struct, frozen=True):
-    """What happened, in its place. For a command to a device, `seq` is the command's id."""
+class NewEvent(msgspec.Struct, frozen=True):
+    """An event before it has a number and a hash. link() checks `data` if it is a dict."""
+
+    ts: str
+    kind: str
+    clause: Sequence[str] = ()
+    data: dict[str, Any] | msgspec.Struct = {}
+
+
+class StoredEvent(msgspec.Struct, frozen=True):
+    """An event in the journal. For a command to a device, `seq` is the command's id."""
 
     seq: int
     ts: str
@@ -20,7 +31,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A place in the chain: the number and the hash of an event."""
+    """A position in the chain: the number and the hash of an event."""
 
     seq: int
     hash: str
@@ -30,4 +41,28 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 START = Checkpoint(0, "0" * 64)
-"""Before the first event."""
+"""The position before the first event."""
+
+
+class EventRow(NamedTuple):
+    """An event as the database stores it: hashes as bytes, clause and data as canonical JSON."""
+
+    seq: int
+    ts: str
+    kind: str
+    prev: bytes
+    hash: bytes
+    clause: str
+    data: str
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """This event's position in the chain."""
+        return Checkpoint(self.seq, self.hash.hex())
+
+
+def timestamp(when: datetime) -> str:
+    """A time in the form that events use. It must have a time zone."""
+    if when.tzinfo is None:
+        raise ValueError(f"{when} has no time zone")
+    return when.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

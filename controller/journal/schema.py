@@ -1,4 +1,4 @@
-"""The tables of a journal, and how a file is known to be one."""
+"""The database tables of a journal, and how a file is recognised as one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from controller.journal.errors import JournalDamaged, JournalForeign
 
-APPLICATION_ID = 0x4453484A  # "DSHJ": tells the file apart from any other SQLite database
+APPLICATION_ID = 0x4453484A  # "DSHJ": distinguishes the file from other SQLite databases
 VERSION = 1
 
-# The hashes stand before the data, so that they are on the row's first page also where the data is long. The triggers
-# are against mistakes; they cannot keep out INSERT OR REPLACE, nor anybody who drops them. The chain finds those.
+# The hashes come before the data, so that they are on the row's first page even if the data is long. The triggers
+# prevent mistakes; they do not stop INSERT OR REPLACE, nor somebody who drops them. The chain reveals those.
 SCHEMA = {
     "events": """CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
@@ -43,7 +43,7 @@ BEGIN SELECT raise(ABORT, 'events are never deleted'); END""",
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make the tables, all or nothing."""
+    """Create the tables, all or none."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in SCHEMA.values():
         connection.execute(statement)
@@ -53,22 +53,20 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
-    """Whether this is a database without anything in it, such as a journal whose making was cut short."""
+    """Whether this database is empty, such as a journal whose creation was interrupted."""
     (objects,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     return bool(objects == 0 and _number(connection, "application_id") == 0)
 
 
 def recognise(connection: sqlite3.Connection, path: Path) -> None:
-    """JournalForeign unless this is a journal that this version knows."""
+    """JournalForeign unless this is a journal that this version can read."""
     if _number(connection, "application_id") != APPLICATION_ID:
         blank = is_blank(connection)
-        raise JournalForeign(
-            f"{path}: {'it is empty' if blank else 'this is no journal of Dragonshoe'}; check the path"
-        )
+        raise JournalForeign(f"{path}: {'an empty database' if blank else 'not a Dragonshoe journal'}; check the path")
     version = _number(connection, "user_version")
     if version > VERSION:
         raise JournalForeign(
-            f"{path}: a newer Dragonshoe wrote it (journal version {version}, known here is {VERSION}); update this one"
+            f"{path}: written by a newer Dragonshoe (journal version {version}, not {VERSION}); update this one"
         )
 
 
@@ -77,17 +75,14 @@ WHERE type IN ('table', 'trigger') AND name NOT GLOB 'sqlite_*'"""
 
 
 def check_schema(found: Iterable[tuple[bytes, bytes]]) -> None:
-    """JournalDamaged unless what LISTING found is as it was made. Somebody's own indexes and views may be there."""
-    there = {name.decode(errors="replace"): sql.decode(errors="replace") for name, sql in found}
-    for name in sorted({*SCHEMA, *there}):
-        if name not in there:
-            raise JournalDamaged(None, f"the database has lost its {_what(name)}; somebody has changed it by hand")
-        if name not in SCHEMA or there[name] != SCHEMA[name]:
-            raise JournalDamaged(None, f"the database has a strange {name}; somebody has changed it by hand")
-
-
-def _what(name: str) -> str:
-    return f"{'trigger' if 'TRIGGER' in SCHEMA[name] else 'table'} {name}"
+    """JournalDamaged unless what LISTING found is what create() made. Additional indexes and views are allowed."""
+    statements = {name.decode(errors="replace"): sql.decode(errors="replace") for name, sql in found}
+    for name in sorted({*SCHEMA, *statements}):
+        if name not in statements:
+            what = "trigger" if "TRIGGER" in SCHEMA[name] else "table"
+            raise JournalDamaged(None, f"the {what} {name} is missing; the database was changed by hand")
+        if statements[name] != SCHEMA.get(name):
+            raise JournalDamaged(None, f"unexpected definition of {name}; the database was changed by hand")
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

@@ -1,6 +1,6 @@
-"""Snapshots of the table's state: they save time at the start and are never needed, since the events tell everything.
+"""Snapshots of the table's state. They make a start faster; the events alone are enough to rebuild the state.
 
-So a snapshot that cannot be relied on is passed over. Pure: rows in, snapshots out.
+A snapshot that is not reliable is therefore skipped. Pure: rows in, snapshots out.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from controller.journal.records import Event
+from controller.journal.records import StoredEvent
 
-KEPT = 3
+KEPT = 3  # snapshots; older ones are deleted
 SNAPSHOT_COLUMNS = "seq, event_hash, code_version, digest, state"
 
 
@@ -27,27 +27,31 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class BadSnapshot(ValueError):
-    """A snapshot that cannot be relied on; the text says why."""
+    """A snapshot that is not reliable; the text says why."""
 
 
 def snapshot_row(snapshot: Snapshot) -> tuple[int, bytes, str, bytes, bytes]:
-    """It as it is stored."""
+    """A snapshot as it is stored."""
     return snapshot.seq, bytes.fromhex(snapshot.hash), snapshot.code_version, _digest(snapshot), snapshot.state
 
 
-def read_snapshot(rows: Sequence[Sequence[Any]], event: Event | None, code_version: str | None) -> Snapshot:
-    """The snapshot in what was found for its number, which must be one row, beside the event of that number."""
+def read_snapshot(rows: Sequence[Sequence[Any]]) -> Snapshot:
+    """The snapshot in the rows found for one number. BadSnapshot if it is damaged."""
     if len(rows) != 1 or not all(isinstance(value, bytes) for value in rows[0][1:]):
         raise BadSnapshot("it is unreadable")
     seq, event_hash, version, digest, state = rows[0]
     snapshot = Snapshot(seq, event_hash.hex(), version.decode(errors="replace"), state)
     if _digest(snapshot) != digest:
-        raise BadSnapshot("its content does not fit its digest")
+        raise BadSnapshot("its content does not match its digest")
+    return snapshot
+
+
+def check_snapshot(snapshot: Snapshot, event: StoredEvent | None, code_version: str | None) -> None:
+    """BadSnapshot unless it belongs to this event and was written by this version of the code, if one is given."""
     if event is None or event.hash != snapshot.hash:
         raise BadSnapshot("it belongs to another event")
     if code_version is not None and snapshot.code_version != code_version:
-        raise BadSnapshot(f"version {snapshot.code_version} of the code wrote it, this is {code_version}")
-    return snapshot
+        raise BadSnapshot(f"it was written by version {snapshot.code_version} of the code; this is {code_version}")
 
 
 def _digest(snapshot: Snapshot) -> bytes:

@@ -1,63 +1,64 @@
 """Writing a journal: SQLite with a write-ahead log, flushed to the disk with every append, one writer at a time.
 
 When append() returns, the events are on the disk. When it fails, none of them counts as written, and the journal takes
-no more until it is opened anew: what is then read from the disk is what happened.
+no more until it is opened again: what is then read from the disk is what happened.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from controller.journal.chain import NewEvent, Row, digest, from_new, link_rows
+from controller.journal.chain import link
 from controller.journal.errors import (
     JournalAbsent,
     JournalBusy,
-    JournalDamaged,
     JournalError,
     JournalStopped,
     check_room,
     from_os,
     from_sqlite,
 )
-from controller.journal.inode import Whereabouts
-from controller.journal.reader import JournalReader, open_sqlite
-from controller.journal.records import Checkpoint, Event
+from controller.journal.file_identity import FileIdentity
+from controller.journal.reader import EVENT_COLUMNS, JournalReader, open_sqlite
+from controller.journal.records import Checkpoint, EventRow, NewEvent
 from controller.journal.schema import LISTING, check_schema, create, is_blank
-from controller.journal.snapshots import KEPT, Snapshot, snapshot_row
+from controller.journal.snapshots import KEPT, SNAPSHOT_COLUMNS, snapshot_row
+from controller.journal.writer_lock import MODE, WriterLock
 
-MODE = 0o640  # the daemon writes, its group reads
-WAL_KEPT_BYTES = 8 << 20  # a write-ahead log that grew beyond it is cut back
+WAL_KEPT_BYTES = 8 << 20  # a longer write-ahead log is truncated to this
 
-_INSERT = "INSERT INTO events (seq, ts, kind, prev, hash, clause, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_EVENT = f"INSERT INTO events ({EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_SNAPSHOT = f"INSERT OR REPLACE INTO snapshots ({SNAPSHOT_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
+_DELETE_SNAPSHOTS = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)"
+_INSERT_VERIFIED = "INSERT OR REPLACE INTO verified (one, seq, hash) VALUES (1, ?, ?)"
 
 
 class Journal(JournalReader):
-    """A journal opened for writing. One in all the processes of the machine, one thread at a time."""
+    """A journal opened for writing, by one process and one thread at a time."""
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
-        """Open it, or make it where there is none and `create` is given.
+        """Open a journal; with `create`, make one if there is none.
 
-        Making one is asked for by name: a journal that is gone must not be replaced by an empty one in silence, since
-        the numbers of its commands would be given a second time.
+        Without `create` a missing journal is an error: a new, empty one in its place would give the numbers of its
+        commands to devices a second time.
         """
         self._create = create
         self._stopped: str | None = None
         real = os.path.realpath(path)
-        self._whereabouts = Whereabouts(real, f"{real}-wal")
-        self._lock = _WriterLock(_place(Path(real), create))
+        self._files = FileIdentity(real, f"{real}-wal")
+        _check_path(Path(real), create)
+        self._lock = WriterLock(Path(real))
         try:
             super().__init__(path)
             try:
                 check_schema(self._read(LISTING))
-                self._seq, self._hash = self._checked_head()
-                self._files = self._look()
+                self._head = self._checked_head()
+                self._identity = self._read_identity()
                 self._lock.sign()
             except JournalError:
                 self._connection.close()
@@ -71,7 +72,7 @@ class Journal(JournalReader):
             if self._create and not os.path.exists(self.path):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
                 _flush_folder(self.path.parent)
-            if not os.access(self.path, os.W_OK, effective_ids=True):  # SQLite would tell only at the first append
+            if not os.access(self.path, os.W_OK, effective_ids=True):  # SQLite would fail only at the first append
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise from_os(error, self.path) from None
@@ -85,7 +86,7 @@ class Journal(JournalReader):
             connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
             if is_blank(connection) and self._create:
                 create(connection)
-            _flush_folder(self.path.parent)  # the log is there now; SQLite does not look whether its own flush failed
+            _flush_folder(self.path.parent)  # the log exists now; SQLite ignores a failure of its own flush
         except sqlite3.Error as error:
             connection.close()
             raise from_sqlite(error, self.path) from None
@@ -96,60 +97,44 @@ class Journal(JournalReader):
 
     @property
     def head(self) -> Checkpoint:
-        """The last event's place; the next event will have the number after it."""
-        return Checkpoint(self._seq, self._hash.hex())
+        """The last event's position; the next event gets the number after it."""
+        return self._head
 
-    def _checked_head(self) -> tuple[int, bytes]:
-        """What the next event is chained to must be right by itself; verify() looks at what came before."""
-        newest = self.last(1)
-        if newest and digest(newest[0]) != newest[0].hash:
-            raise JournalDamaged(newest[0].seq, "its content does not fit its hash")
-        head = super().head
-        return head.seq, bytes.fromhex(head.hash)
+    def append(self, new: Sequence[NewEvent]) -> int:
+        """Write all of them or none, in one durable transaction, and return the number of the last event.
 
-    def append(self, new: Sequence[NewEvent]) -> list[Event]:
-        """Write all of them, or none, in one durable transaction; they are on the disk when this returns.
-
-        BadEvent: one of them is a mistake of the program; nothing happened. JournalBusy: another program is in the
-        way; try again. Any other JournalError: the journal takes no more until it is opened anew. What it then holds
-        ends with these events or before them, never in their midst: a disk that reports a failure may have written.
+        BadEvent: one of them is not valid; nothing was written. JournalBusy: another program has locked the journal;
+        try again. Any other JournalError: the journal takes no more until it is opened again. It then has all of these
+        events or none of them: a disk that reports a failure may have written them.
         """
-        return [from_new(row) for row in self._record(new)]
-
-    def record(self, new: Sequence[NewEvent]) -> int:
-        """The same for those who need no copies back: it tells the last event's number."""
-        self._record(new)
-        return self._seq
-
-    def _record(self, new: Sequence[NewEvent]) -> list[Row]:
         if self._stopped is not None:
-            raise JournalStopped(f"{self.path}: nothing more is written: {self._stopped}; open the journal anew")
-        rows = link_rows(new, self._seq, self._hash)
+            raise JournalStopped(f"{self.path}: no more events are written ({self._stopped}); open the journal again")
+        rows = link(new, self._head)
         if rows:
             self._write_events(rows)
-            self._seq, self._hash = rows[-1][0], rows[-1][4]
-        return rows
+            self._head = rows[-1].checkpoint
+        return self._head.seq
 
-    def _look(self) -> bytes:
-        """Which files the journal and its log are: what is written to files that nobody finds again is not stored."""
+    def _read_identity(self) -> bytes:
         try:
-            return self._whereabouts.look()
+            return self._files.read()
         except OSError as error:
             raise from_os(error, self.path) from None
 
-    def _check_place(self) -> None:
+    def _check_files(self) -> None:
+        """JournalAbsent if the journal or its log was deleted or replaced: what is written then would be lost."""
         try:
-            if self._look() != self._files:
-                raise JournalAbsent(f"{self.path}: another file is in its place; bring the journal back")
+            if self._read_identity() != self._identity:
+                raise JournalAbsent(f"{self.path}: another file is in its place; restore the journal")
         except JournalError as error:
             self._stopped = str(error)
             raise
 
-    def _write_events(self, rows: list[Row]) -> None:
-        self._check_place()
+    def _write_events(self, rows: list[EventRow]) -> None:
+        self._check_files()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(_INSERT, rows)
+            self._connection.executemany(_INSERT_EVENT, rows)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             failure = from_sqlite(error, self.path)
@@ -157,9 +142,9 @@ class Journal(JournalReader):
             if not isinstance(failure, JournalBusy):
                 self._stopped = str(failure)
             raise failure from None
-        except BaseException as error:  # Ctrl-C in the midst of it
+        except BaseException as error:  # such as Ctrl-C
             self._roll_back()
-            self._stopped = f"an append was broken off ({type(error).__name__})"
+            self._stopped = f"an append was interrupted by {type(error).__name__}"
             raise
 
     def _roll_back(self) -> None:
@@ -167,40 +152,17 @@ class Journal(JournalReader):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    # --- what saves time at the start -------------------------------------------------------------------------------
+    # --- for a faster start -----------------------------------------------------------------------------------------
 
     def save_snapshot(self, seq: int, state: bytes, code_version: str) -> None:
-        """Keep the state after an event; only the last few are kept. A failure here does not stop the appends."""
-        event = self.event(seq)
-        if event is None:
-            raise ValueError(f"there is no event {seq} to take a snapshot of")
-        self._write_beside(
-            [
-                (
-                    "INSERT OR REPLACE INTO snapshots (seq, event_hash, code_version, digest, state) "
-                    "VALUES (?, ?, ?, ?, ?)",
-                    snapshot_row(Snapshot(seq, event.hash, code_version, state)),
-                ),
-                (
-                    "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
-                    (KEPT,),
-                ),
-            ]
-        )
+        """Save the state after an event; only the last few are kept. A failure here does not stop the appends."""
+        snapshot = self._new_snapshot(seq, state, code_version)
+        self._write_beside([(_INSERT_SNAPSHOT, snapshot_row(snapshot)), (_DELETE_SNAPSHOTS, (KEPT,))])
 
     def mark_verified(self, checkpoint: Checkpoint) -> None:
-        """Remember up to where the chain was found whole, for verified(). A failure here does not stop the appends."""
-        event = self.event(checkpoint.seq)
-        if event is None or event.hash != checkpoint.hash:
-            raise JournalDamaged(checkpoint.seq, "it is not the event that was verified")
-        self._write_beside(
-            [
-                (
-                    "INSERT OR REPLACE INTO verified (one, seq, hash) VALUES (1, ?, ?)",
-                    (checkpoint.seq, bytes.fromhex(checkpoint.hash)),
-                )
-            ]
-        )
+        """Record up to where the chain was verified, for verified(). A failure here does not stop the appends."""
+        self._check_verified(checkpoint)
+        self._write_beside([(_INSERT_VERIFIED, (checkpoint.seq, bytes.fromhex(checkpoint.hash)))])
 
     def _write_beside(self, statements: Iterable[tuple[str, tuple[object, ...]]]) -> None:
         try:
@@ -214,84 +176,24 @@ class Journal(JournalReader):
             raise failure from None
 
     def close(self) -> None:
-        """Close it and let others write; also more than once."""
+        """Close it and let others write; may be called more than once."""
         self._stopped = self._stopped or "it was closed"
         self._connection.close()
         self._lock.release()
 
 
-def was_made(path: Path) -> bool:
-    """Whether a journal was once finished here, also if it is gone now: its writer has signed for it."""
-    lock = _lock_path(path)
-    return lock.exists() and lock.stat().st_size > 0
-
-
-def _lock_path(journal: Path) -> Path:
-    return journal.with_name(journal.name + ".lock")
-
-
-class _WriterLock:
-    """Held by the one writer. A file of its own: closing a second descriptor of a database drops SQLite's own locks.
-
-    It is empty until a journal has been finished here, and never again: see was_made().
-    """
-
-    def __init__(self, journal: Path) -> None:
-        self._path = path = _lock_path(journal)
-        try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
-        except OSError as error:
-            raise from_os(error, path) from None
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip() or "unknown"
-            self.release()
-            raise JournalBusy(
-                f"{journal}: process {holder} writes it already; end that one first (the daemon: systemctl stop shoed)"
-            ) from None
-        except OSError as error:
-            self.release()
-            raise from_os(error, path) from None
-
-    def sign(self) -> None:
-        """The journal is there: say whose it is, for those who come later. Never shorter than before, lest a power cut
-        leaves it empty."""
-        try:
-            first = os.fstat(self._fd).st_size == 0
-            os.pwrite(self._fd, b"%-10d\n" % os.getpid(), 0)
-            if first:
-                os.fsync(self._fd)
-        except OSError as error:
-            raise from_os(error, self._path) from None
-
-    def release(self) -> None:
-        """Let another have it; also more than once."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-
-def _place(path: Path, create: bool) -> Path:
-    """The path, if a journal is or can be there."""
+def _check_path(path: Path, create: bool) -> None:
+    """JournalAbsent unless there is a journal at this path, or one can be created."""
     if not os.path.isdir(path.parent):
-        raise JournalAbsent(f"{path}: its folder is not there; make it, or mount its disk")
+        raise JournalAbsent(f"{path}: its folder does not exist; create it, or mount its disk")
     if not create and not os.path.exists(path):
         raise JournalAbsent(f"{path}: there is no journal here; check the path, and whether its disk is mounted")
-    return path
 
 
 def _flush_folder(folder: Path) -> None:
-    """So that a new file is still in its folder after a power cut."""
+    """Make sure that a new file is still in its folder after a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def timestamp(when: datetime) -> str:
-    """A moment as events have it. It must know its time zone."""
-    if when.tzinfo is None:
-        raise ValueError("a moment without its time zone")
-    return when.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

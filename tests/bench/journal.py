@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.journal import START, Checkpoint, Journal, NewEvent
-from controller.journal.chain import Row as StoredRow
 from controller.journal.chain import link
+from controller.journal.records import EventRow
 from controller.journal.schema import SCHEMA
 from tests.bench.measure import Row, interleave
 
@@ -52,8 +52,8 @@ def bare(path: Path, group: int) -> tuple[sqlite3.Connection, Callable[[], float
 
     def run() -> float:
         nonlocal head
-        events, rows = link((new_event(number) for number in range(COMMITS * group)), head)
-        head = Checkpoint(events[-1].seq, events[-1].hash)
+        rows = link((new_event(number) for number in range(COMMITS * group)), head)
+        head = rows[-1].checkpoint
         groups = [rows[at : at + group] for at in range(0, len(rows), group)]
         start = time.perf_counter()
         for some in groups:
@@ -74,7 +74,7 @@ def ours(path: Path, group: int) -> tuple[Journal, Callable[[], float]]:
         groups = [events[at : at + group] for at in range(0, len(events), group)]
         start = time.perf_counter()
         for some in groups:
-            journal.record(some)
+            journal.append(some)
         return COMMITS * group / (time.perf_counter() - start)
 
     return journal, run
@@ -99,11 +99,11 @@ def build(path: Path, count: int) -> None:
         journal.mark_verified(Checkpoint(event.seq, event.hash))
 
 
-def _rows(count: int) -> Iterator[StoredRow]:
+def _rows(count: int) -> Iterator[EventRow]:
     head = START
     for at in range(0, count, 1000):
-        events, rows = link((new_event(number) for number in range(at, min(at + 1000, count))), head)
-        head = Checkpoint(events[-1].seq, events[-1].hash)
+        rows = link((new_event(number) for number in range(at, min(at + 1000, count))), head)
+        head = rows[-1].checkpoint
         yield from rows
 
 

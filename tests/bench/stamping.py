@@ -30,14 +30,14 @@ class Clocks:
 
     def install(self) -> None:
         """Look at the clock where bytes come, events are stored and bytes go."""
-        came, stored, give, write = Connection._bytes, Journal.record, Connection.give, FdPort.write
+        came, stored, give, write = Connection._bytes, Journal.append, Connection.give, FdPort.write
 
         def bytes_came(connection: Connection, data: bytes) -> None:
             self._came = now()
             came(connection, data)
             self._came = 0
 
-        def record(journal: Journal, events: Sequence[NewEvent]) -> int:
+        def append(journal: Journal, events: Sequence[NewEvent]) -> int:
             begun = now()
             last = stored(journal, events)
             self._stored = now() - begun
@@ -57,7 +57,7 @@ class Clocks:
 
         for owner, name, what in (
             (Connection, "_bytes", bytes_came),
-            (Journal, "record", record),
+            (Journal, "append", append),
             (Connection, "give", given),
             (FdPort, "write", bytes_go),
         ):

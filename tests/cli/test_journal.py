@@ -21,7 +21,7 @@ from click.testing import CliRunner, Result
 
 from controller.cli import progress
 from controller.cli.shoectl import cli
-from controller.journal import Event, Journal, NewEvent
+from controller.journal import Journal, NewEvent, StoredEvent
 from tests.journal.test_chain import TS
 from tests.journal.test_store import by_hand, filled, new
 from tests.support import terminal
@@ -93,8 +93,8 @@ def test_verify(path: Path) -> None:
         "head": events[-1].hash,
     }
     with Journal(path) as journal:  # also while it is written
-        (more,) = journal.append([new(6)])
-        assert done("verify", path) == f"6 events, chain whole, head {more.hash}\n"
+        journal.append([new(6)])
+        assert done("verify", path) == f"6 events, chain whole, head {journal.head.hash}\n"
 
 
 def test_verify_names_the_first_bad_event(path: Path) -> None:
@@ -102,10 +102,10 @@ def test_verify_names_the_first_bad_event(path: Path) -> None:
     change(path, "UPDATE events SET kind = 'round.voided' WHERE seq IN (3, 4)")
     result = shoectl("verify", path)
     assert result.exit_code == 1
-    assert result.stdout == f"{path}: event 3: its content does not fit its hash\n"
+    assert result.stdout == f"{path}: event 3: its content does not match its hash\n"
     result = shoectl("verify", path, "--json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout) == {"whole": False, "bad": 3, "reason": "its content does not fit its hash"}
+    assert json.loads(result.stdout) == {"whole": False, "bad": 3, "reason": "its content does not match its hash"}
 
 
 def test_verify_against_a_head_that_was_written_down(path: Path) -> None:
@@ -134,7 +134,7 @@ def test_what_is_no_journal(tmp_path: Path) -> None:
     assert "neither a journal nor an export" in complaint("verify", tmp_path / "other.db")
     for verb in (["tail"], ["show", "1"], ["export", "-"]):
         assert "there is no journal here" in complaint(*verb, "--journal", tmp_path / "none.db")
-        assert "no journal of Dragonshoe" in complaint(*verb, "--journal", tmp_path / "other.db")
+        assert "not a Dragonshoe journal" in complaint(*verb, "--journal", tmp_path / "other.db")
         assert str(tmp_path) in complaint(*verb, "--journal", tmp_path)
 
 
@@ -177,7 +177,7 @@ def test_tail(path: Path) -> None:
         12,
     ]
     last = json.loads(done("tail", "-n", "1", "--json", "--journal", path))
-    assert last == json.loads(json.dumps({name: getattr(events[-1], name) for name in Event.__struct_fields__}))
+    assert last == json.loads(json.dumps({name: getattr(events[-1], name) for name in StoredEvent.__struct_fields__}))
     assert done("tail", "-n", "0", "--journal", path) == ""
     with Journal(path) as journal:
         journal.append([NewEvent(TS, "round.voided"), new(14, text="\x1b[31m")])
@@ -219,7 +219,7 @@ def test_show(path: Path) -> None:
     change(path, "UPDATE events SET kind = 'round.voided' WHERE seq = 2")
     result = shoectl("show", "2", "--journal", path)
     assert result.exit_code == 1
-    assert "event 2: its content does not fit its hash" in result.stderr
+    assert "event 2: its content does not match its hash" in result.stderr
 
 
 # --- export -----------------------------------------------------------------------------------------------------------
@@ -262,10 +262,10 @@ def test_a_proof(path: Path, tmp_path: Path) -> None:
 
     assert "event 7: the file ends before it" in verdict(header, *lines[:-1])
     assert "event 3: the file ends before it" in verdict(header)
-    assert "line 6 is no event" in verdict(header, *lines[:-1], lines[-1][:-20])
+    assert "line 6 is not an event" in verdict(header, *lines[:-1], lines[-1][:-20])
     assert "event 3: it is missing" in verdict(header, *lines[1:])
-    assert "event 8: in its place stands event 7" in verdict(header, *lines, lines[-1])
-    assert "event 5: its content does not fit" in verdict(
+    assert "event 8: event 7 is in its place" in verdict(header, *lines, lines[-1])
+    assert "event 5: its content does not match" in verdict(
         header, *lines[:2], lines[2].replace(b'd":4', b'd":5'), *lines[3:]
     )
     assert "event 3: its prev" in verdict(
@@ -273,9 +273,9 @@ def test_a_proof(path: Path, tmp_path: Path) -> None:
     )
     assert "event 7: its hash is not the head" in verdict(header.replace(events[6].hash.encode(), b"0" * 64), *lines)
     assert "format dragonshoe-journal 2" in verdict(header.replace(b'"version":1', b'"version":2'), *lines)
-    assert "line 1 is no event" in verdict(header[:-2], b"\n", *lines)
-    assert "line 2 is not as the journal writes it" in verdict(header, lines[0].replace(b":", b": ", 1), *lines[1:])
-    assert "no event" in verdict(b'{"seq":' + b"1" * 200_000)
+    assert "line 1 is not an event" in verdict(header[:-2], b"\n", *lines)
+    assert "line 2 is not in canonical form" in verdict(header, lines[0].replace(b":", b": ", 1), *lines[1:])
+    assert "not an event" in verdict(b'{"seq":' + b"1" * 200_000)
 
 
 def test_a_proof_of_the_start_begins_with_zeros(path: Path, tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_proof_of_the_start_begins_with_zeros(path: Path, tmp_path: Path) -> N
     done("export", "--proof", "--journal", path, file)
     assert done("verify", file).startswith("2 events, chain whole")
     file.write_bytes(file.read_bytes().replace(b'"prev":"0', b'"prev":"1', 1))
-    assert "where there is none" in shoectl("verify", file).stdout
+    assert "before event 1" in shoectl("verify", file).stdout
 
 
 def test_an_empty_journal(path: Path, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_a_broken_journal_gives_no_proof_but_its_events(path: Path, tmp_path: Pa
     change(path, "UPDATE events SET kind = 'round.voided' WHERE seq = 3")
     file = tmp_path / "out.jsonl"
     before = sorted(tmp_path.iterdir())
-    assert f"{path}: event 3: its content does not fit its hash" in complaint(
+    assert f"{path}: event 3: its content does not match its hash" in complaint(
         "export", "--proof", "--journal", path, file
     )
     assert sorted(tmp_path.iterdir()) == before
@@ -329,7 +329,7 @@ def test_export_refuses(path: Path, tmp_path: Path) -> None:
     assert file.read_text() == "mine"
     done("export", "--force", "--journal", path, file)
     assert "the journal ends at event 3" in complaint("export", "--from", "4", "--journal", path, "-")
-    assert "no events there" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
+    assert "no events in this range" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
     assert "JSON Lines" in complaint("export", "--proof", "--format", "csv", "--journal", path, "-", code=2)
     assert "no JSON" in complaint("export", "--json", "--format", "csv", "--journal", path, "-", code=2)
     assert "No such file" in complaint("export", "--journal", path, tmp_path / "none" / "out.jsonl")
@@ -337,15 +337,16 @@ def test_export_refuses(path: Path, tmp_path: Path) -> None:
 
 def test_csv(path: Path, tmp_path: Path) -> None:
     with Journal(path, create=True) as journal:
-        events = journal.append(
+        journal.append(
             [
                 NewEvent(TS, "round.started", ["13.F", "13.G"], {"note": 'a "b", c\nd', "=1": 1}),
                 *(NewEvent(TS, "round.started", [cell]) for cell in ("=1+1", "+1", "-1", "@a", "\t=1", "fine")),
             ]
         )
+        first_hash = next(journal.events()).hash
     done("export", "--format", "csv", "--journal", path, tmp_path / "out.csv")
     heads, first, *others = list(csv.reader(io.StringIO((tmp_path / "out.csv").read_bytes().decode())))
     assert heads == ["seq", "ts", "kind", "clause", "data", "prev", "hash"]
     data = '{"=1":1,"note":"a \\"b\\", c\\nd"}'
-    assert first == ["1", TS, "round.started", "13.F 13.G", data, "0" * 64, events[0].hash]
+    assert first == ["1", TS, "round.started", "13.F 13.G", data, "0" * 64, first_hash]
     assert [row[3] for row in others] == ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "fine"]

@@ -43,13 +43,13 @@ class Outside:
         self._plugged = plugged
         self._state = State()
         self.events: list[Entry] = []
-        self.unheard = 0  # what people told and nobody heard
+        self.unanswered = 0  # requests without an answer
         table = Table(
             plugged.table,
             ("shuffler", "shoe"),
             setup or Setup(),
             lambda: self._state,
-            self._tell,
+            self._post,
             lambda: None,  # `Plugged.do` looks at the devices
             lambda: self._now,
         )
@@ -63,37 +63,37 @@ class Outside:
         try:
             with JournalReader(self._journal) as reader:
                 for event in reader.events(after=self._state.seq):
-                    told = read(event.seq, event.kind, event.clause, event.data)
-                    apply(self._state, told)
-                    self.events.append(told)
-        except (JournalAbsent, JournalForeign):  # it is being made
+                    self.events.append(read(event.seq, event.kind, event.clause, event.data))
+                    apply(self._state, self.events[-1])
+        except (JournalAbsent, JournalForeign):  # it is being created
             pass
         return self._state
 
-    def _tell(self, action: Action) -> list[Entry]:
-        """Tell the daemon something. Where it dies over it, nobody knows whether it heard."""
+    def _post(self, action: Action) -> list[Entry]:
+        """Post an action to the daemon. If it dies meanwhile, the action may or may not be stored."""
         body = msgspec.to_builtins(action) | {"action": name_of(action)}
         del body["who"]
         connection = UnixConnection(self._socket)
         try:
             connection.request("POST", "/api/v1/actions", json.dumps(body), {"Content-Type": "application/json"})
             answer = connection.getresponse()
-            told = json.loads(answer.read())
+            content = json.loads(answer.read())
         except (OSError, http.client.HTTPException):
-            self.unheard += 1
+            self.unanswered += 1
             return []
         finally:
             connection.close()
         if answer.status == 409:
-            error = told["error"]
-            return [
-                Entry(
-                    0,
-                    (),
-                    ActionRefused(action="", who="", role="", reason=error["message"], possible_when=error["hint"]),
-                )
-            ]
-        assert answer.status in (200, 503), told
+            error = content["error"]
+            refused = ActionRefused(
+                action=name_of(action),
+                who=action.who,
+                role=str(action.role),
+                reason=error["message"],
+                possible_when=error["hint"],
+            )
+            return [Entry(0, (), refused)]
+        assert answer.status in (200, 503), content
         return []
 
     def work(self) -> None:

@@ -1,4 +1,4 @@
-"""SIGKILL at every journal write and every send of a whole round; then the round is finished and put to the proof."""
+"""SIGKILL at every journal write and every send of a whole round; then the round is finished and checked."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from controller.core.machines import TableState
 from controller.core.setup import Setup
 from simulators.table.house import deck_names
-from tests.crash.lives import LIMIT_S, Lives
 from tests.crash.outside import SEATS, Outside
+from tests.crash.restarts import LIMIT_S, Restarts
 from tests.support.plugged import Plugged
 
 SPEED = 100.0
@@ -20,15 +20,15 @@ NEVER = 10**9
 FIRST = int(os.environ.get("FIRST", "1"))  # to go on from a point that failed
 
 
-def finish(outside: Outside, lives: Lives, rounds: int) -> str:
-    """Play until so many rounds are over and bets can be made again; tells at which point the daemon died, if so."""
+def finish(outside: Outside, daemon: Restarts, rounds: int) -> str:
+    """Play this many rounds, until bets can be made again; returns the point at which the daemon died, if it did."""
     end = time.monotonic() + LIMIT_S
     died_at = ""
     while True:
         state = outside.state
-        if lives.dead():
-            died_at = next(iter(lives.points()[-1:]), "")
-            lives.begin(NEVER)
+        if daemon.dead():
+            died_at = next(iter(daemon.points()[-1:]), "")
+            daemon.begin(NEVER)
         if state.rounds >= rounds and state.table is TableState.BETTING and state.round is None:
             return died_at
         outside.work()
@@ -37,24 +37,24 @@ def finish(outside: Outside, lives: Lives, rounds: int) -> str:
 
 def test_every_point_of_a_round(tmp_path: Path) -> None:
     plugged = Plugged(tmp_path, speed=SPEED, decks=deck_names(Setup(), 4))
-    lives = Lives(tmp_path)
+    daemon = Restarts(tmp_path)
     outside = Outside(tmp_path, plugged)
     died: Counter[str] = Counter()
     try:
-        finish(outside, lives, 1)
+        finish(outside, daemon, 1)
         for point in itertools.count(FIRST):
             number = outside.state.rounds + 1
-            lives.begin(point)
-            died_at = finish(outside, lives, number)
+            daemon.begin(point)
+            died_at = finish(outside, daemon, number)
             check_round(outside, number)
-            if not died_at:  # the round was over before: there is no such point
+            if not died_at:  # the round was over first: there is no such point
                 break
             died[died_at.partition(" of ")[0]] += 1
         outside.verify()
     finally:
-        lives.close()
+        daemon.close()
         plugged.close()
-    print(f"\nkilled at {died.total()} points: {dict(died)}; {outside.unheard} times nobody heard what was told")
+    print(f"\nkilled at {died.total()} points: {dict(died)}; {outside.unanswered} requests got no answer")
     assert set(died) >= {"before begin", "before insert", "before commit", "after commit", "before send", "after send"}
     assert died.total() > 100
 

@@ -14,31 +14,31 @@ from controller.core.machines import TableState
 from controller.core.setup import Setup
 from controller.journal import JournalReader
 from simulators.table.house import deck_names
-from tests.crash.lives import LIMIT_S, Lives
 from tests.crash.outside import SEATS, Outside
+from tests.crash.restarts import LIMIT_S, Restarts
 from tests.support.plugged import Plugged
 
 KILLS = int(os.environ.get("KILLS", "1000"))
 SPEED = 100.0
-LONGEST_S = 0.6  # of a life, from its first answer on
+LONGEST_S = 0.6  # of a run, from its first answer
 NEVER = 10**9
 
 
 def test_a_daemon_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
     rng = random.Random(7)
     plugged = Plugged(tmp_path, speed=SPEED, decks=deck_names(Setup(), 4))
-    lives = Lives(tmp_path)
+    daemon = Restarts(tmp_path)
     outside = Outside(tmp_path, plugged)
     when: Counter[str] = Counter()
     try:
         for _ in range(KILLS):
-            lives.begin(NEVER)
+            daemon.begin(NEVER)
             end = time.monotonic() + rng.uniform(0, LONGEST_S)
             while time.monotonic() < end:
                 outside.work()
-            lives.kill()
+            daemon.kill()
             when[outside.state.table] += 1
-        lives.begin(NEVER)
+        daemon.begin(NEVER)
         rounds = outside.state.rounds + 1
         end = time.monotonic() + LIMIT_S
         while not (outside.state.rounds > rounds and outside.state.table is TableState.BETTING):
@@ -46,10 +46,10 @@ def test_a_daemon_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
             assert time.monotonic() < end, outside.state
         outside.check_truth()
     finally:
-        lives.close()
+        daemon.close()
         plugged.close()
     state = outside.state
-    print(f"\n{KILLS} kills in {state.rounds} rounds, while: {dict(when)}; {outside.unheard} words unheard")
+    print(f"\n{KILLS} kills in {state.rounds} rounds, while: {dict(when)}; {outside.unanswered} requests unanswered")
     with JournalReader(tmp_path / "run/journal.db") as reader:
         reader.verify()
         stored = [read(event.seq, event.kind, event.clause, event.data) for event in reader.events()]

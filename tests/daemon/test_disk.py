@@ -249,7 +249,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 def test_a_full_disk(tmp_path: Path, disk: Disk) -> None:
     with table(tmp_path) as at:
         disk.fill()
-        at.stops("the disk is full; make room on it")
+        at.stops("the disk is full; free some space")
         at.wrote_all_that_happened()
         disk.make_room()
         at.goes_on()
@@ -283,7 +283,7 @@ def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
 def test_a_folder_that_is_taken_away_and_brought_back(tmp_path: Path) -> None:
     with table(tmp_path) as at:
         at.journal.parent.rename(tmp_path / "moved")
-        at.stops("its folder is not there")
+        at.stops("its folder does not exist")
         at.wrote_all_that_happened()
         at.journal.parent.mkdir()
         at.stops("there is no journal here")
@@ -297,7 +297,7 @@ def test_another_program_that_holds_the_journal(tmp_path: Path) -> None:
     with table(tmp_path) as at:
         with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            at.stops("another program holds it")
+            at.stops("another program has locked it")
             at.wrote_all_that_happened()
         at.goes_on()
 

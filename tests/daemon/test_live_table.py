@@ -35,7 +35,7 @@ def opened(folder: Path, setup: Setup | None = None) -> tuple[House, People]:
 def test_what_cannot_be_stored_is_not_sent(tmp_path: Path, mocker: MockerFixture) -> None:
     house, _ = opened(tmp_path)
     sent = mocker.spy(house.wired["shoe"].session, "send")
-    mocker.patch.object(house.journal, "record", side_effect=JournalFull("the disk is full"))
+    mocker.patch.object(house.journal, "append", side_effect=JournalFull("the disk is full"))
     with pytest.raises(JournalFull):
         house.report(BETS)
     assert sent.call_count == 0

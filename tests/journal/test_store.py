@@ -1,4 +1,4 @@
-"""The journal on a real disk: what was acknowledged stays, what was changed is named, what fails is told."""
+"""The journal on a real disk: what was acknowledged stays, what was changed is named, what fails is reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from controller.journal import (
     START,
     BadEvent,
     Checkpoint,
-    Event,
     Journal,
     JournalAbsent,
     JournalBusy,
@@ -39,11 +38,12 @@ from controller.journal import (
     JournalReadOnly,
     JournalStopped,
     NewEvent,
+    StoredEvent,
     errors,
     timestamp,
 )
 from controller.journal import reader as reader_module
-from controller.journal.inode import Whereabouts
+from controller.journal.file_identity import FileIdentity
 from controller.journal.schema import SCHEMA
 from tests.journal.test_chain import TS, new_events
 
@@ -61,10 +61,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journal.db"
 
 
-def filled(path: Path, count: int, text: str = "") -> list[Event]:
-    """A closed journal of so many events."""
+def filled(path: Path, count: int, text: str = "") -> list[StoredEvent]:
+    """A closed journal with this many events."""
     with Journal(path, create=True) as journal:
-        return journal.append([new(number, text=text) for number in range(count)])
+        journal.append([new(number, text=text) for number in range(count)])
+        return list(journal.events())
 
 
 def damage(path: Path, since: Checkpoint = START) -> JournalDamaged:
@@ -75,7 +76,7 @@ def damage(path: Path, since: Checkpoint = START) -> JournalDamaged:
 
 @contextlib.contextmanager
 def by_hand(path: Path) -> Iterator[sqlite3.Connection]:
-    """As somebody with the database in hand, who takes the triggers away and puts them back."""
+    """Access the database as somebody who drops the triggers and restores them."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         triggers = {name: sql for name, sql in SCHEMA.items() if "TRIGGER" in sql}
@@ -95,7 +96,11 @@ def test_any_events_come_back_and_verify(groups: list[list[NewEvent]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.db"
         with Journal(path, create=True) as journal:
-            written = [event for group in groups for event in journal.append(group)]
+            written: list[StoredEvent] = []
+            for group in groups:
+                last = journal.append(group)
+                assert last == len(written) + len(group)
+                written += journal.last(len(group))
             assert [event.seq for event in written] == list(range(1, len(written) + 1))
             assert list(journal.events()) == written
             head = journal.head
@@ -104,7 +109,8 @@ def test_any_events_come_back_and_verify(groups: list[list[NewEvent]]) -> None:
             assert reader.verify() == reader.head == head
         with Journal(path) as journal:
             assert journal.head == head
-            (more,) = journal.append([new(1)])
+            journal.append([new(1)])
+            (more,) = journal.last(1)
             assert (more.seq, more.prev) == (head.seq + 1, head.hash)
             journal.verify()
 
@@ -115,7 +121,7 @@ def test_a_new_journal(path: Path) -> None:
         with Journal(path, create=True) as journal:
             assert journal.head == START
             assert journal.verify() == START
-            assert journal.append([]) == []
+            assert journal.append([]) == 0
             journal.append([new(1)])
             for file in (path, path.with_name("journal.db-wal"), path.with_name("journal.db.lock")):
                 assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -136,7 +142,9 @@ def test_every_commit_is_flushed(path: Path) -> None:
 def test_the_ways_to_read(path: Path) -> None:
     with Journal(path, create=True) as journal:
         kinds = ["round.started", "stack.dispensed", "round.completed"]
-        written = journal.append([NewEvent(TS, kinds[number % 3], (), {"n": number}) for number in range(1300)])
+        journal.append([NewEvent(TS, kinds[number % 3], (), {"n": number}) for number in range(1300)])
+        written = list(journal.events())
+        assert [event.data["n"] for event in written] == list(range(1300))
         assert list(journal.events(after=1290)) == written[1290:]
         assert list(journal.events(after=5, upto=1200)) == written[5:1200]
         assert list(journal.events(limit=700)) == written[:700]
@@ -156,7 +164,7 @@ def test_one_reads_on_while_events_are_added_and_holds_nobody_up(path: Path) -> 
             reading = reader.events()
             assert next(reading).seq == 1
             journal.append([new(601)])
-            # A reader in the midst of its events holds no transaction: the log can be folded into the file.
+            # A reader between two batches holds no transaction: the log can be checkpointed.
             assert journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
             assert [event.seq for event in reading] == list(range(2, 602))
 
@@ -167,14 +175,14 @@ def test_a_list_is_written_whole_or_not_at_all(path: Path) -> None:
         with pytest.raises(BadEvent):
             journal.append([new(2), NewEvent(TS, "nonsense")])
         assert journal.head.seq == 1
-        assert [event.seq for event in journal.append([new(2)])] == [2]  # a mistake of the caller stops nothing
-        # An event that another program has put in the way of the third of four:
+        assert journal.append([new(2)]) == 2  # an error of the caller does not stop the journal
+        # Another program has written an event with the number of the third of four:
         with by_hand(path) as connection:
             connection.execute("INSERT INTO events SELECT 5, ts, kind, prev, hash, clause, data FROM events LIMIT 1")
         with pytest.raises(JournalDamaged, match="another program"):
             journal.append([new(3), new(4), new(5), new(6)])
         assert [event.seq for event in journal.events()] == [1, 2, 5]
-        with pytest.raises(JournalStopped, match=r"another program.*open the journal anew"):
+        with pytest.raises(JournalStopped, match=r"another program.*open the journal again"):
             journal.append([new(3)])
 
 
@@ -218,7 +226,7 @@ def test_an_append_that_is_broken_off_stops_the_journal(path: Path) -> None:
             journal.append([new(1)])
         journal._connection = real
         assert list(journal.events()) == []
-        with pytest.raises(JournalStopped, match="broken off"):
+        with pytest.raises(JournalStopped, match="interrupted"):
             journal.append([new(1)])
 
 
@@ -284,17 +292,17 @@ def test_any_change_of_a_stored_byte_names_its_row(data: st.DataObject) -> None:
         (f"INSERT INTO events SELECT 9, {REST} FROM events WHERE seq = 8", 9, "prev"),
         (f"INSERT INTO events SELECT 10, {REST} FROM events WHERE seq = 8", 9, "missing"),
         (f"INSERT OR REPLACE INTO events SELECT 5, {REST} FROM events WHERE seq = 8", 5, "prev"),
-        (f"UPDATE events SET data = ({OTHER}) WHERE seq IN (5, 6)", 5, "fit"),
+        (f"UPDATE events SET data = ({OTHER}) WHERE seq IN (5, 6)", 5, "match"),
         # Rows that are gone, and fields that are not what they were:
         ("DELETE FROM events WHERE seq = 1", 1, "missing"),
-        ("DELETE FROM events WHERE seq IN (4, 5)", 4, "missing; the next one there is 6"),
+        ("DELETE FROM events WHERE seq IN (4, 5)", 4, "missing; the next event is 6"),
         ("UPDATE events SET seq = 99 WHERE seq = 3", 3, "missing"),
-        ("UPDATE events SET seq = 0 WHERE seq = 3", 1, "in its place stands event 0"),
-        ("UPDATE events SET seq = -7 WHERE seq = 1", 1, "in its place stands event -7"),
+        ("UPDATE events SET seq = 0 WHERE seq = 3", 1, "event 0 is in its place"),
+        ("UPDATE events SET seq = -7 WHERE seq = 1", 1, "event -7 is in its place"),
         ("UPDATE events SET data = 5 WHERE seq = 2", 2, "unreadable"),
         ("UPDATE events SET ts = x'' WHERE seq = 2", 2, "ts"),
         ("UPDATE events SET hash = 'short' WHERE seq = 2", 2, "unreadable"),
-        ("UPDATE events SET data = '{\"round\": 1,\"text\":\"\"}' WHERE seq = 2", 2, "not as the journal writes it"),
+        ("UPDATE events SET data = '{\"round\": 1,\"text\":\"\"}' WHERE seq = 2", 2, "not in canonical form"),
         ("UPDATE events SET clause = '{}' WHERE seq = 2", 2, "unreadable"),
     ],
 )  # fmt: skip
@@ -317,7 +325,7 @@ def test_a_cut_off_end_is_seen_by_who_knows_the_head(path: Path) -> None:
         assert reader.verify().seq == 6  # from inside, nothing is wrong
     assert damage(path, Checkpoint(8, events[7].hash)).seq == 8
     found = damage(path, Checkpoint(7, events[6].hash))
-    assert (found.seq, found.reason) == (7, "it was verified before, and is missing now")
+    assert (found.seq, found.reason) == (7, "it was verified before and is now missing")
 
 
 def test_the_first_place_that_is_wrong_is_named_also_where_a_later_row_is_unreadable(path: Path) -> None:
@@ -327,7 +335,7 @@ def test_the_first_place_that_is_wrong_is_named_also_where_a_later_row_is_unread
         connection.execute("UPDATE events SET data = '{' WHERE seq = 5")
     found = damage(path)
     assert found.seq == 4
-    assert "in its place stands event 5" in found.reason
+    assert "event 5 is in its place" in found.reason
 
 
 def test_rows_that_a_damaged_page_gives_again_and_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +343,7 @@ def test_rows_that_a_damaged_page_gives_again_and_again(path: Path, monkeypatch:
     with JournalReader(path) as reader:
         rows = reader._read("SELECT seq, ts, kind, prev, hash, clause, data FROM events ORDER BY seq")
         monkeypatch.setattr(reader, "_read", lambda *_: rows)
-        with pytest.raises(JournalDamaged, match=f"event {reader_module.BATCH + 1}: in its place stands event 1"):
+        with pytest.raises(JournalDamaged, match=f"event {reader_module.BATCH + 1}: event 1 is in its place"):
             list(reader.events(limit=10 * reader_module.BATCH))
 
 
@@ -366,7 +374,7 @@ def test_a_writer_does_not_go_on_from_a_bad_end(path: Path) -> None:
     filled(path, 3)
     with by_hand(path) as connection:
         connection.execute("UPDATE events SET kind = 'round.voided' WHERE seq = 3")
-    with pytest.raises(JournalDamaged, match="event 3: its content does not fit its hash"):
+    with pytest.raises(JournalDamaged, match="event 3: its content does not match its hash"):
         Journal(path)
 
 
@@ -383,13 +391,13 @@ def test_only_what_came_since_is_verified(path: Path) -> None:
             journal.mark_verified(Checkpoint(6, events[4].hash))
         with pytest.raises(JournalDamaged):
             journal.mark_verified(Checkpoint(10, events[4].hash))
-        seen: list[Event] = []
+        seen: list[StoredEvent] = []
         assert journal.verify(journal.verified(), seen.append) == journal.head
         assert seen == events[5:]
     with by_hand(path) as connection:
         connection.execute("UPDATE events SET kind = 'round.voided' WHERE seq = 3")
     with JournalReader(path) as reader:
-        assert reader.verify(reader.verified()).seq == 9  # as promised: what lies before was looked at before
+        assert reader.verify(reader.verified()).seq == 9  # as promised: what came before was verified before
     assert damage(path).seq == 3
     with by_hand(path) as connection:
         connection.execute("UPDATE events SET kind = 'round.voided' WHERE seq = 5")
@@ -422,7 +430,7 @@ def test_snapshots(path: Path) -> None:
         assert older is not None
         assert (older.seq, older.state) == (6, b"state 6")
         assert journal.latest_snapshot("2.0") is None
-    assert reasons == ["the snapshot at event 8: version 1.1 of the code wrote it, this is 1.0"]
+    assert reasons == ["snapshot at event 8: it was written by version 1.1 of the code; this is 1.0"]
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT seq FROM snapshots ORDER BY seq").fetchall() == [(4,), (6,), (8,)]
 
@@ -477,7 +485,7 @@ def test_the_work_of_a_start_does_not_grow_with_the_journal(tmp_path: Path) -> N
 
         with Journal(path) as journal:
             journal._connection.set_progress_handler(step, 1)
-            assert journal._checked_head()[0] == count
+            assert journal._checked_head().seq == count
             snapshot = journal.latest_snapshot()
             assert snapshot is not None
             assert journal.verify(journal.verified()).seq == count
@@ -495,7 +503,8 @@ from controller.journal import Journal, NewEvent
 with Journal(sys.argv[1]) as journal:
     while True:
         event = NewEvent("2026-01-31T23:59:59.123456Z", "round.started", (), {"text": "x" * 300})
-        print(journal.append([event] * 3)[-1].hash, flush=True)
+        journal.append([event] * 3)
+        print(journal.head.hash, flush=True)
 """
 
 
@@ -507,7 +516,7 @@ def test_what_was_acknowledged_before_a_kill_is_there(path: Path, acknowledged: 
         hashes = [writer.stdout.readline().strip() for _ in range(acknowledged)]
         with JournalReader(path) as reader:  # while it writes
             assert reader.verify().seq >= 3 * acknowledged
-        with pytest.raises(JournalBusy, match=rf"process {writer.pid} writes it already.*systemctl stop shoed"):
+        with pytest.raises(JournalBusy, match=rf"process {writer.pid} is already writing it.*systemctl stop shoed"):
             Journal(path)
         writer.send_signal(signal.SIGKILL)
         hashes += [text for line in writer.stdout if len(text := line.strip()) == 64]
@@ -521,17 +530,17 @@ def test_what_was_acknowledged_before_a_kill_is_there(path: Path, acknowledged: 
 
 
 def after_failure(path: Path, journal: Journal, kept: int) -> None:
-    """The journal takes no more; opened anew, it has what was acknowledged and goes on."""
+    """The journal takes no more; opened again, it has what was acknowledged and continues."""
     with pytest.raises(JournalStopped):
         journal.append([new(1)])
     journal.close()
     with Journal(path) as journal:
         assert journal.verify().seq == kept
-        assert journal.append([new(1)])[0].seq == kept + 1
+        assert journal.append([new(1)]) == kept + 1
 
 
 def test_a_full_database(path: Path) -> None:
-    """SQLite's own bound, which fails as a full disk does."""
+    """SQLite's own limit, which fails as a full disk does."""
     filled(path, 3)
     journal = Journal(path)
     journal._connection.execute("PRAGMA max_page_count = 20")
@@ -540,7 +549,7 @@ def test_a_full_database(path: Path) -> None:
         while True:
             journal.append([new(1, text="x" * 1000)] * 3)
 
-    with pytest.raises(JournalFull, match=r"journal\.db: the disk is full; make room.*SQLITE_FULL"):
+    with pytest.raises(JournalFull, match=r"journal\.db: the disk is full; free some space.*SQLITE_FULL"):
         fill()
     assert journal.head.seq % 3 == 0
     after_failure(path, journal, journal.head.seq)
@@ -581,14 +590,14 @@ def run(script: str, *words: str, before: tuple[str, ...] = ()) -> subprocess.Co
 
 
 def test_a_write_that_fails(path: Path) -> None:
-    """The kernel refuses the write in the midst of a transaction."""
+    """The kernel refuses the write in the middle of a transaction."""
     filled(path, 3)
     done = run(LIMITED, str(path))
     assert done.returncode == 0, done.stderr
-    told, stopped = done.stdout.splitlines()
-    assert "the disk failed; look at `dmesg`" in told
+    failure, stopped = done.stdout.splitlines()
+    assert "the disk failed; see `dmesg`" in failure
     assert stopped == "stopped"
-    seq, _, rest = told.partition(":")
+    seq, _, rest = failure.partition(":")
     with JournalReader(path) as reader:
         assert str(reader.verify()) == f"{seq}:{rest.split()[0]}"
 
@@ -645,8 +654,8 @@ def test_a_disk_that_is_really_full_and_one_mounted_read_only(tmp_path: Path) ->
     full, stopped, second, read_only = done.stdout.splitlines()
     assert full.startswith("JournalFull")
     assert stopped == "stopped"
-    assert "the disk is full; make room" in second
-    assert "cannot be written here" in read_only
+    assert "the disk is full; free some space" in second
+    assert "it cannot be written" in read_only
 
 
 def test_a_failed_write_on_a_disk_without_room_is_told_as_a_full_disk(
@@ -663,7 +672,7 @@ def test_a_failed_write_on_a_disk_without_room_is_told_as_a_full_disk(
 
 @pytest.fixture
 def as_user() -> Iterator[Path]:
-    """A folder in /tmp, and no right to pass over its permissions."""
+    """A folder in /tmp, without the right to override its permissions."""
     folder = Path(tempfile.mkdtemp())
     root = os.geteuid() == 0
     if root:
@@ -712,7 +721,8 @@ def test_a_copy_of_a_journal_in_use_on_a_medium_nobody_can_write(as_user: Path) 
     path, copy = as_user / "journal.db", as_user / "copy"
     copy.mkdir()
     with Journal(path, create=True) as journal:
-        events = journal.append([new(number) for number in range(5)])
+        journal.append([new(number) for number in range(5)])
+        events = list(journal.events())
         for file in as_user.glob("journal.db*"):
             shutil.copy(file, copy)
     copy.chmod(0o500)
@@ -721,7 +731,7 @@ def test_a_copy_of_a_journal_in_use_on_a_medium_nobody_can_write(as_user: Path) 
     copy.chmod(0o700)
     (copy / "journal.db-shm").unlink()
     copy.chmod(0o500)
-    with pytest.raises(JournalDiskFailed, match=r"journal\.db-wal.*copy both to a folder of your own"):
+    with pytest.raises(JournalDiskFailed, match=r"journal\.db-wal.*copy both to a folder that you can write"):
         JournalReader(copy / "journal.db")
     copy.chmod(0o700)
     with JournalReader(copy / "journal.db") as reader:
@@ -742,7 +752,7 @@ def test_reading_without_a_writer_leaves_no_trace_and_sees_one_that_comes(path: 
     with JournalReader(path) as reader:
         with Journal(path) as journal:
             journal.append([new(6)])
-        assert reader.verify().seq == 6  # came and went between two readings
+        assert reader.verify().seq == 6  # came and went between two reads
 
 
 # --- other files, other programs --------------------------------------------------------------------------------------
@@ -752,7 +762,7 @@ def test_one_writer_at_a_time(path: Path) -> None:
     (path.parent / "link.db").symlink_to(path)
     with Journal(path, create=True) as journal:
         for same in (path, path.parent / "link.db"):
-            with pytest.raises(JournalBusy, match=f"process {os.getpid()} writes it already"):
+            with pytest.raises(JournalBusy, match=f"process {os.getpid()} is already writing it"):
                 Journal(same)
         journal.append([new(1)])
     with Journal(path.parent / "link.db") as journal:
@@ -771,7 +781,7 @@ def test_a_failed_opening_lets_others_write(path: Path) -> None:
 
 
 def test_busy_is_the_one_failure_that_passes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(reader_module, "LOCK_TIMEOUT_S", 0.0)
     with (
         Journal(path, create=True) as journal,
         contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other,
@@ -780,7 +790,7 @@ def test_busy_is_the_one_failure_that_passes(path: Path, monkeypatch: pytest.Mon
         with pytest.raises(JournalBusy, match="try again"):
             journal.append([new(1)])
         other.execute("ROLLBACK")
-        assert journal.append([new(1)])[0].seq == 1
+        assert journal.append([new(1)]) == 1
 
 
 def test_where_there_is_none(tmp_path: Path) -> None:
@@ -809,9 +819,9 @@ def newer(path: Path) -> None:
     ("make", "word"),
     [
         (lambda path: path.write_bytes(b""), "empty"),
-        (lambda path: path.write_text("dear diary\n" * 1000), "no journal of Dragonshoe"),
-        (lambda path: path.mkdir(), "no file"),
-        (other_database, "no journal of Dragonshoe"),
+        (lambda path: path.write_text("dear diary\n" * 1000), "not a Dragonshoe journal"),
+        (lambda path: path.mkdir(), "not a file"),
+        (other_database, "not a Dragonshoe journal"),
         (newer, "newer Dragonshoe.*update"),
     ],
 )
@@ -837,21 +847,21 @@ def test_a_making_that_was_cut_short_is_done_again(path: Path) -> None:
 # --- damaged bytes ----------------------------------------------------------------------------------------------------
 
 
-def outcome(path: Path, good: list[Event]) -> JournalError | None:
-    """What verification says; what it names must be where the difference begins."""
-    found: list[Event] = []
-    told: JournalError | None = None
+def outcome(path: Path, good: list[StoredEvent]) -> JournalError | None:
+    """The result of verification; the event it names must be where the difference begins."""
+    found: list[StoredEvent] = []
+    failure: JournalError | None = None
     try:
         with JournalReader(path) as reader:
             reader.verify(on_event=found.append)
     except JournalError as error:
-        told = error
-    if isinstance(told, JournalDamaged):
+        failure = error
+    if isinstance(failure, JournalDamaged):
         assert found == good[: len(found)]
-        assert told.seq in (None, len(found) + 1)
-    elif told is None:
+        assert failure.seq in (None, len(found) + 1)
+    elif failure is None:
         assert found == good
-    return told
+    return failure
 
 
 def test_damaged_pages(path: Path) -> None:
@@ -904,6 +914,6 @@ def test_a_file_is_told_from_others_by_what_it_is(tmp_path: Path) -> None:
     first.write_text("the same")
     copy.write_text("the same")
     second.hardlink_to(first)
-    assert Whereabouts(str(first)).look() == Whereabouts(str(second)).look() != Whereabouts(str(copy)).look()
+    assert FileIdentity(str(first)).read() == FileIdentity(str(second)).read() != FileIdentity(str(copy)).read()
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        Whereabouts(str(first), str(tmp_path / "nowhere")).look()
+        FileIdentity(str(first), str(tmp_path / "nowhere")).read()

@@ -1,15 +1,15 @@
-/* A disk that loses power: an LD_PRELOAD library between a process and the files of one folder.
+/* A disk that loses power: an LD_PRELOAD library between a process and the files in one folder.
  *
- * Everything the process writes goes to the real files at once, as into the page cache: whoever reads sees it. Beside
- * that, the library keeps what every write and every truncation since the last fsync of that file has changed, and
- * which files came and went since the last fsync of the folder. When the power is cut, it takes all of it back, puts
- * on the disk whatever subset of it the seed chooses, sector by sector, and kills the process. So what stays is
+ * Everything the process writes goes to the real files at once, as into the page cache: every reader sees it. In
+ * addition the library records what every write and truncation since the last fsync of a file has changed, and which
+ * files were created and deleted since the last fsync of the folder. When the power is cut, it undoes all of it, writes
+ * a subset of it chosen by the seed, sector by sector, and kills the process. What remains is
  *
- *   - all that was flushed: fsync or fdatasync of the file, for its content and its length; fsync of the folder, for
- *     the file being there, or being gone;
- *   - of the rest any part, in any order: a sector of 512 bytes is written whole or not at all, nothing else is.
+ *   - everything that was flushed: fsync or fdatasync of the file, for its content and its length; fsync of the folder,
+ *     for the creation or deletion of the file;
+ *   - any part of the rest, in any order: only a sector of 512 bytes is written as a whole or not at all.
  *
- * The other faults are errors of the Nth call. A flush that fails is as on Linux: the kernel forgets that those pages
+ * The other faults are errors of the Nth call. A failed flush behaves as on Linux: the kernel forgets that those pages
  * are not on the disk, so that no later flush writes them unless they are written again ("doomed" below).
  *
  * Files named *-shm are left alone: they are memory shared by processes, not data.
@@ -34,7 +34,7 @@
 
 #define SECTOR 512
 
-/* What befalls the disk; the numbers are those of `Fault` in disk.py. */
+/* What happens to the disk; the numbers are those of `Fault` in disk.py. */
 enum { NOTHING, POWER_CUT, WRITE_FAILS, FLUSH_FAILS, FULL };
 
 struct change {                       /* one write or truncation that was not flushed */
@@ -42,7 +42,7 @@ struct change {                       /* one write or truncation that was not fl
     size_t old_len, new_len;          /* how much of these sectors was there before, and is there after it */
     unsigned char *old, *new;
     off_t old_size, new_size;         /* of the file */
-    int doomed;                       /* a flush has failed over it: no later one writes it */
+    int doomed;                       /* its flush failed: no later one writes it */
     struct change *before;
 };
 
@@ -50,7 +50,7 @@ struct file {                         /* a file of the folder, by its inode: nam
     ino_t inode;
     char path[PATH_MAX];
     char grave[PATH_MAX + 64];        /* where a deleted file lies until the folder is flushed; else empty */
-    int fresh;                        /* its being there was not flushed */
+    int fresh;                        /* its creation was not flushed */
     struct change *last;
     struct file *next;
 };
@@ -129,7 +129,7 @@ static struct file *known(ino_t inode)
     return file;
 }
 
-static struct file *file_of(int fd)   /* NULL where it is none of ours */
+static struct file *file_of(int fd)   /* NULL if it is not in the folder */
 {
     char path[PATH_MAX];
     struct stat status;
@@ -237,17 +237,17 @@ static void cut_power(void)
             put_some(fd, file->last);
             close(fd);
         }
-        if (*file->grave) {                              /* deleted, and the folder not flushed: it may be back */
+        if (*file->grave) {                              /* deleted, folder not flushed: it may reappear */
             if (!kept() && access(file->path, F_OK)) rename(file->grave, file->path);
             else real_delete(file->grave);
-        } else if (file->fresh && !kept())               /* made, and the folder not flushed: it may be gone */
+        } else if (file->fresh && !kept())               /* created, folder not flushed: it may vanish */
             real_delete(file->path);
     }
     kill(getpid(), SIGKILL);
-    for (;;) pause();                                    /* nobody gets past this: the lock is still held */
+    for (;;) pause();                                    /* no call gets past this: the lock is still held */
 }
 
-/* Counts a call, and lets happen what happens at it. The answer is the errno that the call fails with, or 0. */
+/* Counts a call and triggers the fault due at it. Returns the errno that the call fails with, or 0. */
 static int reach(int flush)
 {
     calls++;
@@ -259,7 +259,7 @@ static int reach(int flush)
     return 0;
 }
 
-/* ---- what a change leaves to be taken back ---------------------------------------------------------------------- */
+/* ---- recording changes ------------------------------------------------------------------------------------------ */
 
 static size_t read_sectors(int fd, off_t at, size_t len, unsigned char **data)
 {
@@ -372,7 +372,7 @@ static void flush_folder(void)
 static int flush(int fd)
 {
     char path[PATH_MAX];
-    if (!folder_len) return 0;                           /* the tests need no real flush: nobody pulls the real plug */
+    if (!folder_len) return 0;                           /* the tests need no real flush */
     pthread_mutex_lock(&one_at_a_time);
     struct file *file = file_of(fd);
     int whole = !file && path_of(fd, path) && !strcmp(path, folder);
@@ -439,7 +439,7 @@ int open64(const char *path, int flags, ...)
 
 /* ---- for the tests ---------------------------------------------------------------------------------------------- */
 
-/* From now on this folder lies on the disk, and this happens at the `at`th call: of all, or the first of its kind. */
+/* From now on this folder is on the disk, and the fault happens at call `at`: of all, or the first of its kind. */
 void disk_begin(const char *where, uint64_t seed, int what, long at)
 {
     if (!realpath(where, folder)) abort();
@@ -451,7 +451,7 @@ void disk_begin(const char *where, uint64_t seed, int what, long at)
     folder_len = strlen(folder);
 }
 
-/* Switch to another fault, with everything kept that was not flushed. */
+/* Switch to another fault; unflushed changes stay recorded. */
 void disk_next(int what, long in)
 {
     fault = what;

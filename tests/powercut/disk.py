@@ -1,4 +1,4 @@
-"""The disk of disk.c: built with the C compiler of the machine, loaded under a process, and told what befalls it."""
+"""The disk of disk.c: built with the C compiler of the machine, loaded into a process, and told when to fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOURCE = Path(__file__).with_name("disk.c")
 
 
 class Fault(enum.IntEnum):
-    """What befalls the disk."""
+    """What happens to the disk."""
 
     NOTHING = 0
     POWER_CUT = 1
@@ -43,12 +43,12 @@ def library() -> Path:
 
 
 def under_disk() -> dict[str, str]:
-    """The environment of a process that has it underneath."""
+    """The environment of a process that runs on this disk."""
     return {**os.environ, "LD_PRELOAD": str(library()), "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 class Disk:
-    """From inside such a process."""
+    """Controls the disk from inside such a process."""
 
     def __init__(self, folder: Path, seed: int, fault: Fault, at: int) -> None:
         self._lib = ctypes.CDLL(None)
@@ -57,5 +57,5 @@ class Disk:
         self._lib.disk_begin(os.fsencode(folder), seed, fault, at)
 
     def then(self, fault: Fault, after: int) -> None:
-        """What befalls it next, so many calls from now on."""
+        """What happens to it next, after this many calls."""
         self._lib.disk_next(fault, after)

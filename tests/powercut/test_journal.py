@@ -20,15 +20,15 @@ from controller.journal import Journal, JournalError, JournalReader
 from tests.powercut.disk import Fault, compiler, under_disk
 
 SEEDS = int(os.environ.get("SEEDS", "200"))
-LIVES = 4  # one after the other on the same journal
+RUNS = 4  # one after the other on the same journal
 FURTHEST = 150  # calls to the disk before the power goes
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C compiler for the disk")
 
 Mark = tuple[int, str]
 
 
-class Told:
-    """What a life has said: what was promised, and what was under way when it ended."""
+class Reported:
+    """What the program has reported: what was promised, and what was in progress when it ended."""
 
     def __init__(self) -> None:
         self.kept: dict[int, str] = {}
@@ -36,12 +36,12 @@ class Told:
         self.failed: list[str] = []
 
 
-class Writing:
-    """The program of life.py."""
+class Writer:
+    """The program of journal_program.py."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.powercut.life"],
+            [sys.executable, "-m", "tests.powercut.journal_program"],
             env=under_disk(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -49,27 +49,27 @@ class Writing:
             bufsize=1,
         )
 
-    def live(
-        self, story: str, folder: Path, seed: int, fault: Fault, at: int, told: Told, *, flushes: bool = True
+    def run(
+        self, story: str, folder: Path, seed: int, fault: Fault, at: int, reported: Reported, *, flushes: bool = True
     ) -> None:
-        """One life, to its end by the power cut; it adds to what was told before."""
+        """One run, until the power cut; it adds to what was reported before."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps([story, str(folder), seed, fault, at, flushes]) + "\n")
-        told.trying = {}
+        reported.trying = {}
         for line in self._process.stdout:
             word, *more = json.loads(line)
             if word == "tries":
-                told.trying = dict(more[0])
+                reported.trying = dict(more[0])
             elif word == "kept":
-                told.kept |= dict(more[0])
-                told.trying = {}
+                reported.kept |= dict(more[0])
+                reported.trying = {}
             elif word == "failed":
-                told.failed.append(more[0])
+                reported.failed.append(more[0])
             else:
                 assert more == [-signal.SIGKILL], f"seed {seed}, {fault!r} at {at}: it ended by itself"
                 return
-        raise AssertionError("life.py has ended")
+        raise AssertionError("journal_program.py has ended")
 
     def close(self) -> None:
         assert self._process.stdin
@@ -80,87 +80,87 @@ class Writing:
 
 
 @pytest.fixture(scope="module")
-def writing() -> Iterator[Writing]:
-    one = Writing()
+def writer() -> Iterator[Writer]:
+    one = Writer()
     yield one
     one.close()
 
 
-def check(folder: Path, told: Told) -> State | None:
-    """The journal after the cut: it opens, it is whole, it holds all that was promised and no half of anything."""
+def check(folder: Path, reported: Reported) -> State | None:
+    """The journal after the cut: it opens and verifies, and has all that was promised and no part of a group."""
     path = folder / "journal.db"
-    if not told.kept and not told.trying:  # cut short while it was made: then it can be made again
+    if not reported.kept and not reported.trying:  # interrupted while it was created: then it can be created again
         Journal(path, create=True).close()
         return None
-    with JournalReader(path) as reader:  # before a writer has tidied up
+    with JournalReader(path) as reader:  # before a writer has checkpointed the log
         before = {event.seq: event.hash for event in reader.events()}
     with Journal(path) as journal:
         journal.verify()
         found = {event.seq: event.hash for event in journal.events()}
         state = restore(journal) if "table.opened" in {event.kind for event in journal.events()} else None
     assert found == before
-    assert found in (told.kept, told.kept | told.trying), f"{len(found)} events are there"
-    told.kept = found
+    assert found in (reported.kept, reported.kept | reported.trying), f"{len(found)} events are there"
+    reported.kept = found
     return state
 
 
-def cuts(writing: Writing, folder: Path, seed: int, *, story: str = "appends", flushes: bool = True) -> None:
-    """A few lives on one journal, each cut short somewhere."""
+def cuts(writer: Writer, folder: Path, seed: int, *, story: str = "appends", flushes: bool = True) -> None:
+    """A few runs on one journal, each ended by a power cut."""
     rng = random.Random(seed)
-    told = Told()
-    for _ in range(LIVES):
+    reported = Reported()
+    for _ in range(RUNS):
         at = rng.randrange(1, FURTHEST)
-        writing.live(story, folder, rng.randrange(2**32), Fault.POWER_CUT, at, told, flushes=flushes)
-        check(folder, told)
+        writer.run(story, folder, rng.randrange(2**32), Fault.POWER_CUT, at, reported, flushes=flushes)
+        check(folder, reported)
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_nothing_promised_is_lost_and_nothing_half_written_is_believed(
-    writing: Writing, tmp_path: Path, part: int
+    writer: Writer, tmp_path: Path, part: int
 ) -> None:
     for seed in range(part, SEEDS, 4):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        cuts(writing, folder, seed)
+        cuts(writer, folder, seed)
 
 
-def test_a_journal_that_does_not_flush_is_found_out(writing: Writing, tmp_path: Path) -> None:
+def test_a_journal_that_does_not_flush_is_found_out(writer: Writer, tmp_path: Path) -> None:
     """Without it, the tests above could not fail."""
     caught: Counter[str] = Counter()
     for seed in range(20):
         folder = tmp_path / str(seed)
         folder.mkdir()
         try:
-            cuts(writing, folder, seed, flushes=False)
+            cuts(writer, folder, seed, flushes=False)
         except (AssertionError, JournalError) as error:
             caught[type(error).__name__] += 1
     assert caught.total() >= 10, caught
 
 
 @pytest.mark.parametrize("fault", [Fault.WRITE_FAILS, Fault.FLUSH_FAILS, Fault.FULL], ids=lambda fault: fault.name)
-def test_a_disk_that_fails_and_then_loses_power(writing: Writing, tmp_path: Path, fault: Fault) -> None:
-    """A flush that failed leaves pages in memory that look written and are not: they must not be built upon."""
+def test_a_disk_that_fails_and_then_loses_power(writer: Writer, tmp_path: Path, fault: Fault) -> None:
+    """A flush that failed leaves pages in memory that look written and are not: they must not be relied on."""
     failed: Counter[str] = Counter()
     for seed in range(SEEDS // 4):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        rng, told = random.Random(seed), Told()
-        writing.live("failures", folder, rng.randrange(2**32), fault, rng.randrange(12, FURTHEST), told)
-        check(folder, told)
-        failed.update(told.failed)
+        rng, reported = random.Random(seed), Reported()
+        writer.run("failures", folder, rng.randrange(2**32), fault, rng.randrange(12, FURTHEST), reported)
+        check(folder, reported)
+        failed.update(reported.failed)
     assert failed["JournalFull" if fault is Fault.FULL else "JournalDiskFailed"] > 0, failed
 
 
-def test_a_table_after_the_cut_is_where_it_was(writing: Writing, tmp_path: Path) -> None:
+def test_a_table_after_the_cut_is_where_it_was(writer: Writer, tmp_path: Path) -> None:
     """Whole rounds: the state is the fold of what was kept."""
     folded = 0
     for seed in range(max(4, SEEDS // 10)):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        rng, told = random.Random(seed), Told()
-        writing.live("rounds", folder, rng.randrange(2**32), Fault.POWER_CUT, rng.randrange(12, 1500), told)
-        state = check(folder, told)
+        rng, reported = random.Random(seed), Reported()
+        writer.run("rounds", folder, rng.randrange(2**32), Fault.POWER_CUT, rng.randrange(12, 1500), reported)
+        state = check(folder, reported)
         if state is not None:
             folded += 1
-            assert state.seq == max(told.kept)
+            assert state.seq == max(reported.kept)
     assert folded > 0

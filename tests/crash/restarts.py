@@ -1,4 +1,4 @@
-"""A daemon that is started again whenever it has died: a real process each time, with its own memory."""
+"""A daemon that is restarted whenever it has died: a real process each time, with its own memory."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from tests.daemon.test_shoed import config_file
 LIMIT_S = 120.0  # generous: only a hang runs into it
 
 
-class Lives:
-    """One life after the other; the program, such as dying.py, tells how each ends."""
+class Restarts:
+    """One run of the daemon after the other; the program, such as shoed_program.py, determines how each ends."""
 
-    def __init__(self, folder: Path, program: str = "tests.crash.dying", env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, program: str = "tests.crash.shoed_program", env: dict[str, str] | None = None
+    ) -> None:
         self.file = folder / "points"
         self.starts = 0
         self._socket = folder / "run/control.sock"
@@ -35,11 +37,11 @@ class Lives:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=env,
-                bufsize=0,  # what was not asked for yet stays in the pipe, where `select` sees it
+                bufsize=0,  # unread output stays in the pipe, where `select` sees it
             )
 
     def begin(self, point: int) -> None:
-        """End the present life, and begin one that lasts until this point of a round; it answers when this returns."""
+        """End the current run, and begin one that lasts until this point of a round; it answers when this returns."""
         assert self._forking.stdin is not None
         self.end()
         self.starts += 1
@@ -60,7 +62,7 @@ class Lives:
         return int(self._forking.stdout.readline())
 
     def dead(self) -> bool:
-        """Whether this life is over."""
+        """Whether this run is over."""
         assert self._forking.stdout is not None
         if self._pid and select.select([self._forking.stdout], [], [], 0)[0]:
             assert self._read() == -signal.SIGKILL, "it ended by itself"
@@ -68,13 +70,13 @@ class Lives:
         return self._pid == 0
 
     def kill(self) -> None:
-        """Kill it at this very moment, wherever it is."""
+        """Kill it now, whatever it is doing."""
         if self._pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
 
     def points(self) -> list[str]:
-        """The points that this life has come to."""
+        """The points that this run has reached."""
         return self.file.read_text().splitlines() if self.file.exists() else []
 
     def end(self) -> None:
@@ -85,7 +87,7 @@ class Lives:
             self._pid = 0
 
     def close(self) -> None:
-        """No more lives."""
+        """End the program."""
         self.end()
         assert self._forking.stdin is not None
         self._forking.stdin.close()

@@ -1,6 +1,6 @@
-"""`python -m tests.powercut.shoed_life FILE -- WORDS`: shoed itself on the disk of disk.c, in one life after the other.
+"""`python -m tests.powercut.shoed_program FILE -- WORDS`: runs shoed again and again on the disk of disk.c.
 
-Every number N on standard input begins a life, as in tests/crash/dying.py; the power goes at the Nth call to the disk.
+Every number N on standard input starts a run, as in tests/crash/shoed_program.py; the power is cut at the Nth call.
 The disk is the folder `run` beside FILE.
 """
 

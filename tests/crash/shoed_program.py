@@ -1,12 +1,12 @@
-"""`python -m tests.crash.dying FILE -- WORDS`: shoed itself, in one life after the other.
+"""`python -m tests.crash.shoed_program FILE -- WORDS`: runs shoed again and again, and kills it at a given point.
 
-Every number N that comes on standard input begins a life, as a process of its own that shares nothing with the ones
-before: shoed with these words, killed with SIGKILL at the Nth point of a round. Its process id is the answer, and when
-it has ended, its exit code. Forking saves the time that Python takes to load everything a thousand times.
+Every number N on standard input starts a run, as a process of its own that shares nothing with the ones before: shoed
+with these arguments, killed with SIGKILL at the Nth point of a round. The answer is its process id and, when it has
+ended, its exit code. Forking saves the time that Python takes to load everything a thousand times.
 
-A point is before each statement of a transaction and after its commit, before bytes go to a device and after them.
-They are counted from the closing of the bets on; FILE gets a line for each, so that a life without death tells how
-many there are.
+There is a point before each statement of a transaction and after its commit, and before and after bytes are sent to a
+device. They are counted from the closing of the bets; FILE gets a line for each, so that a run that is not killed shows
+how many there are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from firmware_bridge.ports import serial_port
 
 
 class Points:
-    """Counts, and kills."""
+    """Counts the points, and kills the process at one of them."""
 
     def __init__(self, last: int, file: str) -> None:
         self._left = last
@@ -38,7 +38,7 @@ class Points:
             os.write(self._fd, b"over\n")
 
     def reach(self, name: str) -> None:
-        """Here is a point."""
+        """Count a point."""
         if not self._armed:
             return
         os.write(self._fd, name.encode() + b"\n")
@@ -47,12 +47,12 @@ class Points:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def live(last: int, file: str, words: list[str]) -> None:
-    """One life."""
+def run(last: int, file: str, words: list[str]) -> None:
+    """One run."""
     points = Points(last, file)
     write_events, write = store.Journal._write_events, serial_port.FdPort.write
 
-    def dying_write_events(journal: store.Journal, rows: list[Any]) -> None:
+    def killed_write_events(journal: store.Journal, rows: list[Any]) -> None:
         kinds = {row[2] for row in rows}
         if "bets.closed" in kinds:
             points.arm()
@@ -63,13 +63,13 @@ def live(last: int, file: str, words: list[str]) -> None:
         if "round.completed" in kinds:
             points.disarm()
 
-    def dying_write(port: serial_port.FdPort, data: bytes) -> None:
+    def killed_write(port: serial_port.FdPort, data: bytes) -> None:
         points.reach("before send")
         write(port, data)
         points.reach("after send")
 
-    setattr(store.Journal, "_write_events", dying_write_events)  # noqa: B010
-    setattr(serial_port.FdPort, "write", dying_write)  # noqa: B010
+    setattr(store.Journal, "_write_events", killed_write_events)  # noqa: B010
+    setattr(serial_port.FdPort, "write", killed_write)  # noqa: B010
     sys.argv = ["shoed", *words]
     shoed.main()
 
@@ -79,7 +79,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             os.close(0)
-            live(int(line), sys.argv[1], sys.argv[3:])
+            run(int(line), sys.argv[1], sys.argv[3:])
         print(child, flush=True)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)

@@ -1,0 +1,93 @@
+"""What all journals have in common, on disk and in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator
+from types import TracebackType
+from typing import Self
+
+from controller.journal.chain import check_hash
+from controller.journal.errors import JournalDamaged
+from controller.journal.records import START, Checkpoint, StoredEvent
+from controller.journal.snapshots import BadSnapshot, Snapshot, check_snapshot
+
+
+class BaseJournal(ABC):
+    """Reading events, checkpoints and snapshots, wherever they are stored."""
+
+    @abstractmethod
+    def events(
+        self, after: int = 0, upto: int | None = None, kinds: Collection[str] = (), limit: int | None = None
+    ) -> Iterator[StoredEvent]:
+        """The events after this number, in order. The chain is not checked: `check` and `verify` do that."""
+
+    @abstractmethod
+    def last(self, count: int, kinds: Collection[str] = ()) -> list[StoredEvent]:
+        """The newest events, in order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the journal; may be called more than once."""
+
+    @abstractmethod
+    def _snapshot_numbers(self) -> list[int]:
+        """The numbers of the events that have a snapshot, newest first."""
+
+    @abstractmethod
+    def _snapshot(self, seq: int) -> Snapshot:
+        """The snapshot after this event. BadSnapshot or JournalDamaged if it is unreadable."""
+
+    def event(self, seq: int) -> StoredEvent | None:
+        """The event with this number, None if there is none."""
+        return next(self.events(seq - 1, seq), None)
+
+    def latest_snapshot(
+        self, code_version: str | None = None, on_ignored: Callable[[str], None] = lambda reason: None
+    ) -> Snapshot | None:
+        """The newest reliable snapshot, written by this version of the code if one is given.
+
+        Those that are damaged, or that do not match the events, are skipped; `on_ignored` gets the reason.
+        """
+        try:
+            numbers = self._snapshot_numbers()
+        except JournalDamaged as damage:
+            on_ignored(f"snapshots: {damage}")
+            return None
+        for seq in numbers:
+            try:
+                snapshot = self._snapshot(seq)
+                check_snapshot(snapshot, self.event(seq), code_version)
+                return snapshot
+            except (BadSnapshot, JournalDamaged) as error:
+                on_ignored(f"snapshot at event {seq}: {error}")
+        return None
+
+    def _new_snapshot(self, seq: int, state: bytes, code_version: str) -> Snapshot:
+        """A snapshot of the state after this event."""
+        event = self.event(seq)
+        if event is None:
+            raise ValueError(f"cannot take a snapshot: there is no event {seq}")
+        return Snapshot(seq, event.hash, code_version, state)
+
+    def _check_verified(self, checkpoint: Checkpoint) -> None:
+        """JournalDamaged unless this checkpoint is in the journal."""
+        event = self.event(checkpoint.seq)
+        if event is None or event.hash != checkpoint.hash:
+            raise JournalDamaged(checkpoint.seq, "it is not the event that was verified")
+
+    def _checked_head(self) -> Checkpoint:
+        """The last event's position, for the next one to follow. Only this event is checked; verify() checks all."""
+        newest = self.last(1)
+        if not newest:
+            return START
+        check_hash(newest[0])
+        return Checkpoint(newest[0].seq, newest[0].hash)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

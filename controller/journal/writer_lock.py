@@ -1,0 +1,66 @@
+"""The lock that allows one writer of a journal at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from controller.journal.errors import JournalBusy, from_os
+
+MODE = 0o640  # the daemon writes, its group reads
+
+
+def was_made(path: Path) -> bool:
+    """Whether a journal was ever created here, even if it is gone now: its writer has signed the lock file."""
+    lock = _lock_path(path)
+    return lock.exists() and lock.stat().st_size > 0
+
+
+def _lock_path(journal: Path) -> Path:
+    return journal.with_name(journal.name + ".lock")
+
+
+class WriterLock:
+    """Held by the one writer, in a file of its own: closing a second descriptor of a database drops SQLite's locks.
+
+    The file is empty until a journal has been created here, and never again: see was_made().
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self._path = path = _lock_path(journal)
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
+        except OSError as error:
+            raise from_os(error, path) from None
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip() or "unknown"
+            self.release()
+            raise JournalBusy(
+                f"{journal}: process {holder} is already writing it; stop that process first "
+                "(the daemon: systemctl stop shoed)"
+            ) from None
+        except OSError as error:
+            self.release()
+            raise from_os(error, path) from None
+
+    def sign(self) -> None:
+        """Write this process's id into the file, once the journal exists.
+
+        The file is never shortened, so that a power cut cannot leave it empty.
+        """
+        try:
+            first = os.fstat(self._fd).st_size == 0
+            os.pwrite(self._fd, b"%-10d\n" % os.getpid(), 0)
+            if first:
+                os.fsync(self._fd)
+        except OSError as error:
+            raise from_os(error, self._path) from None
+
+    def release(self) -> None:
+        """Let another process write; may be called more than once."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
