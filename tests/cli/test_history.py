@@ -49,7 +49,7 @@ def test_a_round_is_rebuilt(journal: str) -> None:
 def test_what_a_wrong_count_may_have_touched_is_told(journal: str) -> None:
     told = shoectl("impact", "red-1", "--journal", journal)
     assert told.output.splitlines() == [
-        "deck red-1: 2 rounds with 6 stacks since its last good count",
+        "deck red-1: 2 rounds with 6 stacks since its last correct count",
         "  round 1: seat1 3, seat3 3, dealer 3",
         "  round 3: seat1 3, seat3 3, dealer 3",
     ]
@@ -63,7 +63,7 @@ def test_what_never_was_is_said_in_one_line(journal: str) -> None:
     assert "there was no round 99" in told.stderr
     told = shoectl("impact", "green-1", "--journal", journal)
     assert told.exit_code == 1
-    assert "there were: blue-1, red-1" in told.stderr
+    assert "these were: blue-1, red-1" in told.stderr
 
 
 def test_a_forged_journal_settles_nothing(journal: str, tmp_path: Path) -> None:

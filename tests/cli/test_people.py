@@ -54,13 +54,13 @@ def test_what_is_refused(people: Path) -> None:
     assert "4 to 12 digits" in refused(people, "add", "Dana", "--role", "dealer", pin="12\n")
     assert "4 to 12 digits" in refused(people, "add", "Dana", "--role", "dealer", pin="")
     assert "too easy" in refused(people, "add", "Dana", "--role", "dealer", pin="1111\n")
-    assert "no name" in refused(people, "add", 'x"\n[[person]]', "--role", "dealer", pin="2580\n", code=2)
+    assert "not a valid name" in refused(people, "add", 'x"\n[[person]]', "--role", "dealer", pin="2580\n", code=2)
     assert "--role" in refused(people, "add", "Dana", pin="2580\n", code=2)
     assert "--role" in refused(people, "add", "Dana", "--role", "king", pin="2580\n", code=2)
     person(people, "add", "Dana", "--role", "dealer", pin="2580\n")
-    assert "there already" in refused(people, "add", "Dana", "--role", "floor", pin="2580\n")
+    assert "already exists" in refused(people, "add", "Dana", "--role", "floor", pin="2580\n")
     for verb in (["pin", "Flo"], ["remove", "Flo"], ["roles", "Flo", "--role", "floor"]):
-        assert "there is no Flo; there is Dana" in refused(people, *verb, pin="2580\n")
+        assert "there is no Flo; registered: Dana" in refused(people, *verb, pin="2580\n")
     people.write_text("[[person]]\nname = 1\n")
     assert "people.toml" in refused(people, "list")
 
@@ -81,7 +81,7 @@ def test_config(tmp_path: Path) -> None:
     file.write_text(shoectl("config", "example").stdout)
     assert file.read_text() == EXAMPLE
     good = shoectl("config", "check", str(file))
-    assert (good.exit_code, good.stdout) == (0, f"{file}: good: Table 1, automated shoe, backs red, blue\n")
+    assert (good.exit_code, good.stdout) == (0, f"{file}: valid: Table 1, automated shoe, backs red, blue\n")
     assert json.loads(shoectl("config", "check", str(file), "--json").stdout)["good"] is True
     file.write_text("nmae = 1\n[table]\nseats = 'six'\n")
     bad = shoectl("config", "check", str(file))

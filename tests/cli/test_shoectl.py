@@ -174,7 +174,7 @@ def test_probe_of_devices(plugged: Plugged) -> None:
     assert both.exit_code == 0
     assert f"{plugged.shuffler}: shuffler SH-0001" in both.stdout
     assert f"{plugged.shoe}: shoe SE-0001" in both.stdout
-    assert "1 kept for the controller, from number 1 on" in both.stdout
+    assert "1 kept for the controller, starting with number 1" in both.stdout
     first, second = (json.loads(shoectl("probe", plugged.shoe, "--json").stdout) for _ in range(2))
     assert first[0]["result"] == "found"
     assert first[0]["identity"]["serial"] == "SE-0001"
@@ -241,7 +241,7 @@ def test_monitor_of_a_wrong_device_guesses_what_it_is() -> None:
         seen = shoectl("monitor", gps, "--for", "0.5")
     assert seen.exit_code == 0
     assert "too long" in seen.stdout
-    assert "no whole frame came in: looks like lines of text" in seen.stdout
+    assert "no complete frame was received: looks like lines of text" in seen.stdout
 
 
 def test_a_capture_replays_as_it_was_shown(plugged: Plugged, tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_self_test(plugged: Plugged) -> None:
     result = shoectl("self-test", plugged.shuffler, "--yes")
     assert result.exit_code == 0
     assert "motors" in result.stderr
-    assert "self test complete" in result.stdout
+    assert "self-test complete" in result.stdout
     again = json.loads(shoectl("self-test", plugged.shuffler, "--yes", "--json").stdout)
     assert again["outcome"] == "COMPLETE"
     assert again["done"]["command"] == 2
@@ -318,7 +318,7 @@ def test_self_test_that_finds_something(plugged: Plugged) -> None:
     plugged.do(lambda table, now: table.shoe.inject(FaultName.STALL, now))
     result = shoectl("self-test", plugged.shoe, "--yes")
     assert result.exit_code == 1
-    assert "self test failed" in result.stdout
+    assert "self-test failed" in result.stdout
     assert "motor, feed motor failed its test" in result.stdout
     refused = shoectl("self-test", plugged.shoe, "--yes")
     assert refused.exit_code == 1
@@ -351,11 +351,11 @@ def test_conform(plugged: Plugged) -> None:
     only = ["--only", "frame.crc", "--only", "session.welcome"]
     result = shoectl("conform", plugged.shoe, *only)
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1] == "2 points: 2 passed, 0 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "2 tests: 2 passed, 0 failed, 0 skipped"
     lines = json_lines(shoectl("conform", plugged.shoe, *only, "--json").stdout)
     assert [line["verdict"] for line in lines[:-1]] == ["passed", "passed"]
     assert lines[-1] == {"summary": {"passed": 2, "failed": 0, "skipped": 0}}
-    assert "there is no point levitation" in complaint(shoectl("conform", plugged.shoe, "--only", "levitation"), 2)
+    assert "unknown test levitation" in complaint(shoectl("conform", plugged.shoe, "--only", "levitation"), 2)
     assert shoectl("conform", plugged.shoe, "--with-cards").exit_code == 2
 
 
@@ -471,7 +471,7 @@ def test_colour_only_where_it_is_wanted(plugged: Plugged, no_colour: str, colour
 
 def test_tables_and_words() -> None:
     assert terminal.table(("NAME", "N"), [("a", "1"), ("long\n", "23")]) == ["NAME     N", "a        1", r"long\n  23"]
-    assert terminal.plain("a\x1b[2Jé…\x00") == r"a\x1b[2Jé…\x00"
+    assert terminal.printable("a\x1b[2Jé…\x00") == r"a\x1b[2Jé…\x00"
     assert [terminal.duration(ms) for ms in (1500, 61_000, 3_660_000, 90_000_000)] == [
         "1.5 s",
         "1 min 1 s",
@@ -483,9 +483,9 @@ def test_tables_and_words() -> None:
 
 def test_waiting_is_told_on_a_terminal() -> None:
     far, near = pty.openpty()
-    program = f"from controller.cli import progress; progress.AFTER_S = 0.1; {ptys.SHOECTL}"
+    program = f"from controller.cli import progress; progress.SHOW_AFTER_S = 0.1; {ptys.SHOECTL}"
     with ptys.Terminal("probe", os.ttyname(near), "--within", "1", program=program) as screen:
         assert screen.end() == 1
     os.close(far)
     os.close(near)
-    assert "asking /dev/pts/" in screen.shown
+    assert "waiting for /dev/pts/" in screen.shown

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from controller.cli import client, journal_proof
-from controller.cli.client import Answered, Client
+from controller.cli import client, journal_option
+from controller.cli.client import Client, RequestRefused
 from controller.daemon.config import EXAMPLE
 from tests.cli.test_shoectl import complaint, json_lines, shoectl
 from tests.support.other_user import as_nobody
@@ -36,7 +36,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(autouse=True)
 def _this_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(journal_proof, "DEFAULT", tmp_path / "nowhere.db")
+    monkeypatch.setattr(journal_option, "DEFAULT", tmp_path / "nowhere.db")
     if "table" in request.fixturenames:
         monkeypatch.setenv(client.VARIABLE, str(request.getfixturevalue("table").socket))
 
@@ -65,14 +65,19 @@ def test_status_and_devices(table: Served) -> None:
     told = json.loads(done("status", "--json"))
     assert told.keys() == table.table().keys()
     text = done("devices")
-    for words in ("shuffler: ready, connected", "shoe: ready, connected", "protocol version 1", "frames in, 0 bad"):
+    for words in (
+        "shuffler: ready, connected",
+        "shoe: ready, connected",
+        "protocol version 1",
+        "frames received, 0 damaged",
+    ):
         assert words in text
     assert [device["name"] for device in json.loads(done("devices", "--json"))["devices"]] == ["shuffler", "shoe"]
 
 
 def test_counters_and_frames(table: Served) -> None:
     text = done("counters")
-    assert re.search(r"^COUNTED +SHUFFLER +SHOE$", text, re.MULTILINE)
+    assert re.search(r"^COUNTER +SHUFFLER +SHOE$", text, re.MULTILINE)
     assert re.search(r"^sessions +1 +1$", text, re.MULTILINE)
     assert "round trip, shoe" in text
     told = json.loads(done("counters", "shoe", "--json"))
@@ -104,7 +109,7 @@ def test_doing_and_being_refused(table: Served) -> None:
         ["cut_deck", "deck=red-90", "depth=x"],
         ["verify_deck"],
     ):
-        assert "did you mean" in (told := complaint(shoectl("do", *words), 2)) or "depth" in told or "needs" in told
+        assert "did you mean" in (told := complaint(shoectl("do", *words), 2)) or "depth" in told or "missing" in told
     assert table.table()["seq"] == head  # not even asked
     told = complaint(shoectl("do", "verify_deck", "deck=red-90"))
     assert told == "shoectl: refused: deck red-90 is received (4.A); possible when the deck is inspected"
@@ -161,9 +166,9 @@ def test_following_until_the_daemon_ends(tmp_path: Path, monkeypatch: pytest.Mon
             assert following.wait(LIMIT_S) == 1
             (line,) = following.stderr.read().splitlines()
             assert line.startswith("shoectl: ")
-            assert "the daemon has ended the connection" in line
+            assert "the daemon closed the connection" in line
             assert following.stdout.read() == ""
-        assert "nobody listens" in complaint(shoectl("status"))
+        assert "is not running" in complaint(shoectl("status"))
 
 
 # --- a played round, and what was written of it -----------------------------------------------------------------------
@@ -190,20 +195,20 @@ def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     events = json_lines(done("events", "--round", "1", "-n", "500", "--json"))
     assert {event["data"].get("round") for event in events} == {1}
     assert "round.completed" in {event["kind"] for event in events}
-    assert "chain whole" in done("journal", "verify")
+    assert "chain intact" in done("journal", "verify")
     assert f"deck {first['deck']}: " in done("impact", first["deck"])
 
 
 def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_path: Path, mocker: Any) -> None:
     forbidden = tmp_path / "journal.db"
     forbidden.touch()
-    mocker.patch.object(journal_proof, "DEFAULT", forbidden)
+    mocker.patch.object(journal_option, "DEFAULT", forbidden)
     mocker.patch("controller.journal.reader.os.access", return_value=False)
     mocker.patch.dict(os.environ, {client.VARIABLE: str(played.socket)})
     result = shoectl("round", "1")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("round 1: deck ")
-    assert "the chain was not checked here" in result.stderr
+    assert "its chain was not checked" in result.stderr
     assert "there was no round 99" in complaint(shoectl("round", "99"))
     assert "may not read it" in complaint(shoectl("round", "1", "--journal", str(forbidden)))
     mocker.patch.dict(os.environ, {client.VARIABLE: str(tmp_path / "nothing")})
@@ -215,7 +220,7 @@ def test_doctor_and_bundle(played: Served, monkeypatch: pytest.MonkeyPatch, tmp_
     played.wait(lambda seen: all(device["state"] in ("ready", "working") for device in seen["devices"]))
     text = done("doctor")
     assert "nothing is wrong" in text
-    assert "chain whole" in text
+    assert "chain intact" in text
     file = tmp_path / "support.zip"
     told = json.loads(done("bundle", str(file), "--json"))
     assert [problem for problem in told["problems"] if not problem.startswith(("log", "kernel"))] == []
@@ -237,7 +242,7 @@ def test_playing_with_the_simulation(table: Served) -> None:
     assert {"jam", "unplug", "noise"} <= names
     assert "foo" in complaint(shoectl("sim", "inject", "shoe", "foo"), 2)
     done("sim", "inject", "shoe", "unplug")
-    until(lambda: re.search(r"^shoe: \w+, not connected.*\n +trouble +", shoectl("devices").stdout, re.MULTILINE))
+    until(lambda: re.search(r"^shoe: \w+, not connected.*\n +problem +", shoectl("devices").stdout, re.MULTILINE))
     assert shoectl("devices").exit_code == 1
     found = json.loads(shoectl("doctor", "--json").stdout)
     assert [one["text"] for one in found if one["verdict"] == "wrong" and one["text"].startswith("shoe: not connected")]
@@ -284,7 +289,7 @@ def test_who_one_is_decides(installed: Served) -> None:
     def ask() -> tuple[int, str, str]:
         try:
             Client(installed.socket).get("table")
-        except Answered as error:
+        except RequestRefused as error:
             return error.status, error.code, str(error)
         return 200, "", ""
 
@@ -294,12 +299,12 @@ def test_who_one_is_decides(installed: Served) -> None:
 
 
 def test_devices_that_are_not_there(installed: Served) -> None:
-    until(lambda: "trouble" in shoectl("devices").stdout)
+    until(lambda: "problem" in shoectl("devices").stdout)
     result = shoectl("devices")
     assert result.exit_code == 1
-    assert re.search(r"trouble +.*/dev/shoe: not there", result.stdout)
+    assert re.search(r"problem +.*/dev/shoe: not there", result.stdout)
     found = json.loads(shoectl("doctor", "--config", str(installed.folder / "table.toml"), "--json").stdout)
     wrong = {one["topic"]: one for one in found if one["verdict"] == "wrong"}
-    assert "not there" in wrong["ports"]["text"]
+    assert "is missing" in wrong["ports"]["text"]
     assert "not connected" in wrong["devices"]["text"]
     assert all(one["mend"] for one in wrong.values())

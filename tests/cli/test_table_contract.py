@@ -1,5 +1,5 @@
 """The verbs that ask the daemon, where the daemon does what a real one does not do on request: says strange things,
-ends in the middle. What they do with a real one is in test_daemon_cli.py.
+ends in the middle. What they do with a real one is in test_table.py.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contract
     ids=" ".join,
 )
 def test_without_a_daemon(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "nothing.sock: no daemon" in complaint(shoectl(*words, "--socket", str(tmp_path / "nothing.sock")))
+    assert "nothing.sock: no such socket" in complaint(shoectl(*words, "--socket", str(tmp_path / "nothing.sock")))
     monkeypatch.delenv(client.VARIABLE, raising=False)
-    monkeypatch.setattr(client, "PLACES", (tmp_path / "a", tmp_path / "b"))
+    monkeypatch.setattr(client, "SOCKETS", (tmp_path / "a", tmp_path / "b"))
     assert "systemctl start shoed" in complaint(shoectl(*words))
 
 
@@ -181,8 +181,8 @@ def test_following_until_the_daemon_is_gone(daemon: ContractDaemon) -> None:
     assert result.exit_code == 1
     assert [found["seq"] for found in json_lines(result.stdout)] == [5, 6, 7, 8, 9]
     gap, gone = result.stderr.splitlines()
-    assert "passed over" in gap
-    assert "the daemon has ended the connection" in gone
+    assert "skipped" in gap
+    assert "the daemon closed the connection" in gone
     assert daemon.asked[-1] == ("GET", "/api/v1/events/stream", {"after": "6", "only": "journal"})
 
 
@@ -194,7 +194,7 @@ def test_following_one_kind(daemon: ContractDaemon) -> None:
     daemon.end_stream()
     result = shoectl("events", "-f", "--kind", "round")
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["8"]
-    assert "--follow goes with" in complaint(shoectl("events", "-f", "--deck", "red-1"), 2)
+    assert "--follow can only be combined" in complaint(shoectl("events", "-f", "--deck", "red-1"), 2)
 
 
 def test_what_an_event_says_cannot_steer_the_terminal(daemon: ContractDaemon) -> None:
@@ -242,16 +242,16 @@ def test_do_sends_what_was_written(daemon: ContractDaemon, words: list[str], bod
     [
         (["cut_dekc"], "did you mean cut_deck?"),
         (["cut_deck", "dek=red-1"], "did you mean deck?"),
-        (["cut_deck", "deck"], "deck has no value; write deck=red-1|blue-1"),
-        (["cut_deck", "deck=red-1"], "cut_deck also needs depth=NUMBER"),
-        (["cut_deck", "deck=green", "depth=1"], "deck is one of red-1, blue-1, not 'green'"),
-        (["cut_deck", "deck=red-1", "depth=ten"], "depth is a number, not 'ten'"),
-        (["cut_deck", "deck=red-1", "depth="], "depth is a number, not ''"),
-        (["cut_deck", "deck=red-1", "depth=1,2"], "depth is a number, not '1,2'"),
+        (["cut_deck", "deck"], "deck has no value; expected deck=red-1|blue-1"),
+        (["cut_deck", "deck=red-1"], "cut_deck is missing depth=NUMBER"),
+        (["cut_deck", "deck=green", "depth=1"], "deck must be one of red-1, blue-1, not 'green'"),
+        (["cut_deck", "deck=red-1", "depth=ten"], "depth must be a number, not 'ten'"),
+        (["cut_deck", "deck=red-1", "depth="], "depth must be a number, not ''"),
+        (["cut_deck", "deck=red-1", "depth=1,2"], "depth must be a number, not '1,2'"),
         (["cut_deck", "deck=red-1", "deck=red-1"], "deck is given twice"),
-        (["close_bets", "seats=1,,2"], "seats is a list of numbers such as 1,3,6"),
-        (["close_bets", "cards=1"], "close_bets has no field 'cards'; it has seats"),
-        (["inspect_deck", "deck=a", "good=maybe"], "good is yes or no, not 'maybe'"),
+        (["close_bets", "seats=1,,2"], "seats must be a list of numbers such as 1,3,6"),
+        (["close_bets", "cards=1"], "close_bets has no field 'cards'; expected one of seats"),
+        (["inspect_deck", "deck=a", "good=maybe"], "good must be yes or no, not 'maybe'"),
         (["cut_deck", "--role", "king"], "--role"),
     ],
 )
