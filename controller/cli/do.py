@@ -57,19 +57,19 @@ def _choices(field: dict[str, Any]) -> list[str]:
 @click.argument("action", required=False, shell_complete=_complete_action)
 @click.argument("words", metavar="[FIELD=VALUE]...", nargs=-1, shell_complete=_complete_field)
 @click.option("--role", type=click.Choice(["dealer", "floor", "technician", "auditor"]),
-              help="Which of your roles to use. Default: the first that may.")  # fmt: skip
+              help="Which of your roles to use. Default: the first that is allowed.")  # fmt: skip
 @socket_option
 @json_option
 @daemon_errors()
 def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon: Client, as_json: bool) -> None:
-    """Perform an action at the table; without ACTION, list the actions.
+    """Perform an action, or list the actions.
 
-    The list shows the fields of each action, who may perform it, and whether it is allowed now or
-    why not.
+    Without ACTION, it lists the actions with their fields, who may perform them, and whether they
+    are allowed now or why not.
 
-    Write a number as 20, a list of numbers as 1,3,6, and yes or no as yes or no. Your groups
-    determine who you are and what you may do. Exit code 1 if the table refuses; the reason, and
-    when it would be possible, is printed on standard error.
+    A VALUE is a number (20), a list of numbers (1,3,6), yes or no, or a name. Your groups determine
+    your roles. Exit code 1 if the table refuses; the reason, and when the action would be possible,
+    is printed on standard error.
 
     \b
     Examples:

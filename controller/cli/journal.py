@@ -36,7 +36,7 @@ journal.add_command(export)
 
 
 @journal.command()
-@click.option("-n", "number", type=click.IntRange(min=0, max=10**6), default=10, show_default=True,
+@click.option("-n", "number", type=click.IntRange(min=0, max=10**6), default=10, show_default=True, metavar="N",
               help="Number of events.")  # fmt: skip
 @click.option("--follow", "-f", is_flag=True, help="Continue with new events as they are written, until Ctrl-C.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind; can be repeated.")

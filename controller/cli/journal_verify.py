@@ -43,11 +43,12 @@ class _CheckpointType(click.ParamType[Checkpoint]):
 @json_option
 @journal_errors()
 def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bool) -> int:
-    """Check the chain of a journal or an export, from its first event to its last.
+    """Check the chain of a journal or of an export.
 
-    PATH is a journal, or a file written by `shoectl journal export` (- for standard input). The
-    first bad event is named. An end that was cut off cannot be detected from the file alone:
-    compare the head with one that was written down before, or pass that one to --expect.
+    PATH is a journal, or a file written by `shoectl journal export` (- for standard input). All
+    events are checked, and the first bad one is named. An end that was cut off cannot be detected
+    from the file alone: compare the head with one that was written down before, or pass that one to
+    --expect.
 
     \b
     Examples:

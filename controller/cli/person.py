@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -109,56 +111,53 @@ def add(name: str, roles: tuple[str, ...], path: Path, as_json: bool) -> None:
     _save(path, people, as_json, f"{name} may sign in as {', '.join(_unique(roles))}")
 
 
-@person.command()
-@name_argument
-@people_option
-@json_option
-@config_errors()
-def pin(name: str, path: Path, as_json: bool) -> None:
+def _change(change: Callable[..., str]) -> click.Command:
+    """Make a verb of this group from a function that changes a person and returns what it did."""
+
+    @functools.wraps(change)
+    @config_errors()
+    def verb(name: str, path: Path, as_json: bool, **arguments: Any) -> None:
+        people, found = _find(path, name)
+        _save(path, people, as_json, change(people, found, **arguments))
+
+    return person.command()(name_argument(people_option(json_option(verb))))
+
+
+@_change
+def pin(people: People, found: Person) -> str:
     """Give a person a new PIN. It is asked for, or read from standard input.
 
     \b
     Example:
       sudo shoectl person pin Dana
     """
-    people, found = _find(path, name)
-    found.pin = _new_pin(name)
-    _save(path, people, as_json, f"{name} has a new PIN")
+    found.pin = _new_pin(found.name)
+    return f"{found.name} has a new PIN"
 
 
-@person.command()
-@name_argument
+@_change
 @roles_option
-@people_option
-@json_option
-@config_errors()
-def roles(name: str, roles: tuple[str, ...], path: Path, as_json: bool) -> None:
+def roles(people: People, found: Person, roles: tuple[str, ...]) -> str:
     """Change a person's roles.
 
     \b
     Example:
       sudo shoectl person roles Dana --role dealer --role floor
     """
-    people, found = _find(path, name)
     found.roles = _unique(roles)
-    _save(path, people, as_json, f"{name} may sign in as {', '.join(found.roles)}")
+    return f"{found.name} may sign in as {', '.join(found.roles)}"
 
 
-@person.command()
-@name_argument
-@people_option
-@json_option
-@config_errors()
-def remove(name: str, path: Path, as_json: bool) -> None:
+@_change
+def remove(people: People, found: Person) -> str:
     """Remove a person, who can then no longer sign in.
 
     \b
     Example:
       sudo shoectl person remove Dana
     """
-    people, found = _find(path, name)
     people.person.remove(found)
-    _save(path, people, as_json, f"{name} can no longer sign in")
+    return f"{found.name} can no longer sign in"
 
 
 def _find(path: Path, name: str) -> tuple[People, Person]:

@@ -66,7 +66,7 @@ def rows(clauses: list[str]) -> list[dict[str, Any]]:
 @click.argument("clause", required=False, metavar="[CLAUSE]")
 @json_option
 def rules_verb(clause: str | None, as_json: bool) -> None:
-    """List the clauses of the rules, with the code that enforces each and its tests.
+    """List the clauses of the rules, their code and tests.
 
     CLAUSE is a clause, such as 13.G, or a chapter, such as 13.
 

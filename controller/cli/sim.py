@@ -29,7 +29,7 @@ def sim() -> None:
 @json_option
 @daemon_errors()
 def sim_status(daemon: Client, as_json: bool) -> None:
-    """Show the robot dealer, the simulated devices, and the available faults.
+    """Show the robot dealer, the devices and the available faults.
 
     \b
     Example:

@@ -89,7 +89,7 @@ class _Drawing:
 @click.option("--follow", "-f", is_flag=True, help="Continue with new events as they happen, until Ctrl-C.")
 @click.option("--kind", metavar="KIND", help="Only events whose kind starts with this: round, or round.voided.")
 @click.option("--after", type=click.IntRange(min=0), metavar="SEQ", help="Only events after this number.")
-@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True,
+@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True, metavar="N",
               help="Maximum number of events: the newest, or the first ones after --after.")  # fmt: skip
 @click.option("--round", "round_number", type=click.IntRange(min=1), metavar="N", help="Only events of this round.")
 @click.option("--deck", metavar="NAME", help="Only events of this deck.")
@@ -165,7 +165,7 @@ def _time(ts: str) -> str:
 
 
 @click.command()
-@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True,
+@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True, metavar="N",
               help="Maximum number of rounds.")  # fmt: skip
 @click.option("--before", type=click.IntRange(min=1), metavar="N", help="Only rounds before this one.")
 @socket_option

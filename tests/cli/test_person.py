@@ -1,4 +1,4 @@
-"""`shoectl person` and `shoectl config`: who may sign in, and the configuration file."""
+"""`shoectl person`: who may sign in, in which roles, with which PIN."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from controller.daemon.config import EXAMPLE
 from controller.daemon.people import check_pin, read_people
 from tests.cli.test_shoectl import complaint, shoectl
 from tests.support.terminal import Terminal
@@ -74,22 +73,3 @@ def test_the_pin_is_asked_for_and_not_seen(people: Path) -> None:
         assert screen.end() == 0
     assert "2580" not in screen.shown
     assert check_pin(read_people(people), "Dana", "2580")[1]
-
-
-def test_config(tmp_path: Path) -> None:
-    file = tmp_path / "table.toml"
-    file.write_text(shoectl("config", "example").stdout)
-    assert file.read_text() == EXAMPLE
-    good = shoectl("config", "check", str(file))
-    assert (good.exit_code, good.stdout) == (0, f"{file}: valid: Table 1, automated shoe, backs red, blue\n")
-    assert json.loads(shoectl("config", "check", str(file), "--json").stdout)["good"] is True
-    file.write_text("nmae = 1\n[table]\nseats = 'six'\n")
-    bad = shoectl("config", "check", str(file))
-    assert (bad.exit_code, bad.stdout) == (1, "")
-    first, second = bad.stderr.splitlines()
-    assert first.startswith(f"shoectl: {file}: nmae: ")
-    assert "table.seats" in second
-    told = shoectl("config", "check", str(file), "--json")
-    assert (told.exit_code, told.stderr) == (1, "")
-    assert len(json.loads(told.stdout)["faults"]) == 2
-    assert "No such file" in complaint(shoectl("config", "check", str(tmp_path / "nothing")))
