@@ -44,5 +44,5 @@ def examine(examination: Examination) -> Iterator[Finding]:
         for verdict, text, fix in check(examination):
             yield Finding(topic, verdict, text, fix if verdict != OK else "")
     if examination.simulated:
-        text = f"the table is simulated: not checked: {', '.join(INSTALLED_ONLY)}"
+        text = f"not checked, because the table is simulated: {', '.join(INSTALLED_ONLY)}"
         yield Finding("simulation", OK, text)
