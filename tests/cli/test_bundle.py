@@ -1,4 +1,4 @@
-"""`shoectl bundle`: all of it is there with the daemon up, most of it with the daemon down, nothing secret ever."""
+"""`shoectl bundle`: complete while the daemon runs, nearly complete without it, and never with a secret."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from controller.cli.bundle import archive, without_secrets
 from controller.cli.checks.examination import Examination
 from controller.daemon.people import hash_pin
 from tests.cli.test_doctor import Machine, machine, tear
-from tests.cli.test_shoectl import complaint, shoectl
+from tests.support.shoectl import complaint, shoectl
 
 __all__ = ["machine"]  # a fixture
 
@@ -55,7 +55,7 @@ def ready(machine: Machine) -> Machine:
 
 
 def unpacked(path: Path) -> dict[str, bytes]:
-    """The parts by their names, without the folder that they are all in."""
+    """The parts by name, without the folder that contains them."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as packed:
             found = {name: packed.read(name) for name in packed.namelist()}
@@ -112,8 +112,8 @@ def test_with_the_daemon_down_and_a_torn_journal(ready: Machine, tmp_path: Path)
     assert problems == ["daemon/: nobody is there"]
     assert found["problems.txt"] == b"daemon/: nobody is there\n"
     assert set(found) == {part for part in PARTS if not part.startswith("daemon/")}
-    told = json.loads(found["journal/verification.json"])
-    assert (told["whole"], told["bad"]) == (False, 1)
+    output = json.loads(found["journal/verification.json"])
+    assert (output["whole"], output["bad"]) == (False, 1)
 
 
 def test_secrets_are_taken_out_of_any_text() -> None:
@@ -132,11 +132,11 @@ listen = "127.0.0.1:8053"
 PIN = 1234
 not toml at all
 """
-    told = without_secrets(text)
+    output = without_secrets(text)
     for secret in ("spaced", "inline", "abc", "more of it", "and more", '"b"', "1234"):
-        assert secret not in told
+        assert secret not in output
     for kept in ('name = "Table 1" # the key to it', "[screen]", 'listen = "127.0.0.1:8053"', "session-token ="):
-        assert kept in told
+        assert kept in output
 
 
 # --- the verb ---------------------------------------------------------------------------------------------------------
@@ -151,8 +151,8 @@ def test_the_verb(ready: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (file,) = tmp_path.glob("shoed-support-*.tar.gz")
     assert done.stdout.startswith(f"{file.name}: 17 parts, ")
     assert "already exists" in complaint(shoectl(*words, file.name))
-    told = json.loads(shoectl(*words, file.name, "--force", "--json").stdout)
-    assert (told["file"], set(told["parts"]), told["problems"]) == (file.name, PARTS - {"config.toml"}, [])
+    output = json.loads(shoectl(*words, file.name, "--force", "--json").stdout)
+    assert (output["file"], set(output["parts"]), output["problems"]) == (file.name, PARTS - {"config.toml"}, [])
     assert "must end with .tar.gz" in complaint(shoectl(*words, "a.rar"), 2)
     assert "a.zip: No such file" in complaint(shoectl(*words, "nowhere/a.zip"))
 

@@ -1,4 +1,4 @@
-"""The daemon's API from a program's side: what is asked and answered, and every way in which that can fail."""
+"""The client of the daemon's API: requests, answers, and every way in which they can fail."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from controller.daemon.config import EXAMPLE
-from tests.cli.test_shoectl import complaint, shoectl
+from tests.support.shoectl import complaint, shoectl
 
 
 def test_config(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_config(tmp_path: Path) -> None:
     first, second = bad.stderr.splitlines()
     assert first.startswith(f"shoectl: {file}: nmae: ")
     assert "table.seats" in second
-    told = shoectl("config", "check", str(file), "--json")
-    assert (told.exit_code, told.stderr) == (1, "")
-    assert len(json.loads(told.stdout)["faults"]) == 2
+    result = shoectl("config", "check", str(file), "--json")
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert len(json.loads(result.stdout)["faults"]) == 2
     assert "No such file" in complaint(shoectl("config", "check", str(tmp_path / "nothing")))

@@ -1,4 +1,4 @@
-"""`shoectl doctor`: every illness is found, and named with what mends it; a healthy machine is called healthy."""
+"""`shoectl doctor`: every problem is found and comes with its fix; a healthy machine has none."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from controller.daemon.people import People, Person, hash_pin, write_people
 from controller.daemon.version import VERSION
 from controller.journal import Journal, NewEvent
 from firmware_bridge.ports import discovery as ports_here
-from tests.cli.test_shoectl import shoectl
 from tests.journal.test_store import by_hand
 from tests.support.contract_daemon import ContractDaemon
 from tests.support.other_user import as_nobody
+from tests.support.shoectl import shoectl
 
 DEVICE = {
     "name": "shoe",
@@ -92,7 +92,7 @@ class Machine:
         return found
 
     def command(self, name: str, text: str, code: int = 0, script: bool = False) -> None:
-        """A command of the system that says this, or is this."""
+        """A system command that prints this text, or is this script."""
         path = self._commands / name
         path.write_text(f"#!/bin/sh\n{text}\n" if script else f"#!/bin/sh\ncat <<'EOF'\n{text}\nEOF\nexit {code}\n")
         path.chmod(0o755)
@@ -104,7 +104,7 @@ class Machine:
         return Examination(Client(self.daemon.path), "", root=self.root, user=self.user)
 
     def wrong(self) -> dict[str, Finding]:
-        """The findings that are wrong, by their topic; at most one a topic."""
+        """The problems by topic; at most one per topic."""
         found = [finding for finding in self.findings() if finding.verdict == "wrong"]
         assert all(finding.fix for finding in found)
         assert len({finding.topic for finding in found}) == len(found), found
@@ -113,7 +113,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    """Everything is as it should be; what only root of a real machine could make is told as if it were so."""
+    """A healthy machine. What only root could set up on a real one is patched."""
     commands = tmp_path / "commands"
     commands.mkdir()
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
@@ -141,7 +141,7 @@ def tear(journal: Path) -> None:
         connection.execute("UPDATE events SET kind = 'x.y'")
 
 
-# One thing is broken; the topic that finds it; words of the finding; words of what mends it.
+# One thing is broken; the topic that finds it; words of the finding; words of its fix.
 ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
     ("no config", lambda m: m.path("/etc/shoed/table.toml").unlink(), "config", "is missing", "config example"),
     ("bad config", lambda m: m.file("/etc/shoed/table.toml", "nmae = 1"), "config", "nmae", "sudoedit"),
@@ -188,14 +188,14 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("make_ill", "topic", "text", "mend"), [i[1:] for i in ILLNESSES], ids=[i[0] for i in ILLNESSES]
+    ("make_ill", "topic", "text", "fix"), [i[1:] for i in ILLNESSES], ids=[i[0] for i in ILLNESSES]
 )
-def test_an_illness(machine: Machine, make_ill: Callable[[Machine], object], topic: str, text: str, mend: str) -> None:
+def test_an_illness(machine: Machine, make_ill: Callable[[Machine], object], topic: str, text: str, fix: str) -> None:
     make_ill(machine)
     (found,) = machine.wrong().values()
     assert found.topic == topic
     assert text in found.text
-    assert mend in found.fix
+    assert fix in found.fix
 
 
 def test_a_clock_that_was_set_back(machine: Machine) -> None:
@@ -227,8 +227,8 @@ def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
         pytest.skip("no findmnt here")
     for folder in (tmp_path, Path("/proc"), Path("/dev/shm")):
         words = ["findmnt", "-nT", str(folder), "-o", "FSTYPE,TARGET"]
-        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()
-        assert list(machine_checks._file_system(folder)) == told
+        output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()
+        assert list(machine_checks._file_system(folder)) == output
 
 
 def test_a_port_that_another_program_holds(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

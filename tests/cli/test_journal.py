@@ -1,4 +1,4 @@
-"""`shoectl journal` as an auditor uses it: the real command on real journals and on what was exported from them."""
+"""`shoectl journal` as an auditor uses it: the real command with real journals and exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,16 +16,14 @@ from typing import Any
 
 import pytest
 import structlog
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from controller.cli import progress
-from controller.cli.shoectl import cli
 from controller.journal import Event, Journal, NewEvent
 from tests.journal.test_chain import TS
 from tests.journal.test_store import by_hand, filled, new
+from tests.support import shoectl as command
 from tests.support import terminal
-
-SHOECTL = [sys.executable, "-c", "from controller.cli.shoectl import main; main()"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def shoectl(*words: str | Path, **more: Any) -> Result:
-    result = CliRunner().invoke(cli, ["journal", *map(str, words)], **more)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return command.shoectl("journal", *map(str, words), **more)
 
 
 def done(*words: str | Path, **more: Any) -> str:
@@ -54,13 +48,7 @@ def done(*words: str | Path, **more: Any) -> str:
 
 
 def complaint(*words: str | Path, code: int = 1, **more: Any) -> str:
-    """The one line of an error."""
-    result = shoectl(*words, **more)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("shoectl: ")
-    return line
+    return command.complaint(shoectl(*words, **more), code)
 
 
 def change(path: Path, statement: str) -> None:
@@ -92,7 +80,7 @@ def test_verify(path: Path) -> None:
         "prev": "0" * 64,
         "head": events[-1].hash,
     }
-    with Journal(path) as journal:  # also while it is written
+    with Journal(path) as journal:  # also while the journal is open for writing
         (more,) = journal.append([new(6)])
         assert done("verify", path) == f"6 events, chain intact, head {more.hash}\n"
 
@@ -117,7 +105,7 @@ def test_verify_against_a_head_that_was_written_down(path: Path) -> None:
     assert other.exit_code == 1
     assert "event 4: its hash is" in other.stdout
     change(path, "DELETE FROM events WHERE seq > 3")
-    assert "3 events, chain intact" in done("verify", path)  # from inside, nothing is wrong
+    assert "3 events, chain intact" in done("verify", path)  # nothing in the file shows it
     cut = shoectl("verify", path, "--expect", head)
     assert cut.exit_code == 1
     assert "event 5: expected, but the last event is 3: the end was cut off" in cut.stdout
@@ -193,7 +181,7 @@ def test_tail_tells_damage(path: Path) -> None:
 
 def test_tail_follows(path: Path) -> None:
     filled(path, 2)
-    words = [*SHOECTL, "journal", "tail", "-n", "1", "--follow", "--json", "--journal", str(path)]
+    words = [*command.SHOECTL, "journal", "tail", "-n", "1", "--follow", "--json", "--journal", str(path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tail:
         assert tail.stdout is not None
         assert tail.stderr is not None
@@ -243,9 +231,9 @@ def test_an_export_is_checked_elsewhere_without_the_journal(path: Path, tmp_path
 def test_a_proof(path: Path, tmp_path: Path) -> None:
     events = filled(path, 9)
     file = tmp_path / "out.jsonl"
-    told = json.loads(done("export", "--proof", "--from", "3", "--to", "7", "--json", "--journal", path, file))
+    output = json.loads(done("export", "--proof", "--from", "3", "--to", "7", "--json", "--journal", path, file))
     part = {"first": 3, "last": 7, "prev": events[1].hash, "head": events[6].hash}
-    assert told == {"file": str(file), "events": 5, **part}
+    assert output == {"file": str(file), "events": 5, **part}
     header, *lines = file.read_bytes().splitlines(keepends=True)
     assert json.loads(header) == {"format": "dragonshoe-journal", "version": 1, **part}
     assert len(lines) == 5

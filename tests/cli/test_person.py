@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from controller.daemon.people import check_pin, read_people
-from tests.cli.test_shoectl import complaint, shoectl
+from tests.support.shoectl import complaint, shoectl
 from tests.support.terminal import Terminal
 
 
@@ -25,9 +25,9 @@ def person(people: Path, *words: str, pin: str = "") -> str:
 
 def refused(people: Path, *words: str, pin: str = "", code: int = 1) -> str:
     before = people.read_bytes() if people.exists() else None
-    told = complaint(shoectl("person", *words, "--people", str(people), input=pin), code)
+    output = complaint(shoectl("person", *words, "--people", str(people), input=pin), code)
     assert (people.read_bytes() if people.exists() else None) == before
-    return told
+    return output
 
 
 def test_a_person_comes_changes_and_goes(people: Path) -> None:

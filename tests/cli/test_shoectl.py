@@ -1,4 +1,4 @@
-"""`shoectl` as a technician uses it: the real command against devices and strangers on real ptys."""
+"""`shoectl` as a technician uses it: the real command with devices and other programs on real ptys."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from typing import Any
 import pytest
 import serial
 import structlog
-from click.testing import CliRunner, Result
 from serial.tools import list_ports
 from serial.tools.list_ports_linux import SysFS
 
 from controller.cli import terminal
 from controller.cli.shoectl import VERBS as SECTIONS
-from controller.cli.shoectl import cli
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortSettings
 from firmware_bridge.tools.conform import Result as PointResult
@@ -31,9 +29,9 @@ from simulators.devices.faults import FaultName
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support import terminal as ptys
 from tests.support.plugged import LIMIT_S, Plugged, stranger
+from tests.support.shoectl import SHOECTL, complaint, json_lines, shoectl
 
 SPEED = 20.0
-SHOECTL = [sys.executable, "-c", "from controller.cli.shoectl import main; main()"]
 VERBS = [name for section in SECTIONS.values() for name in section]
 
 
@@ -48,26 +46,6 @@ def plugged(tmp_path: Path) -> Iterator[Plugged]:
 def _logs_as_before() -> Iterator[None]:
     yield
     structlog.reset_defaults()
-
-
-def shoectl(*words: str, obj: object = None, **more: Any) -> Result:
-    result = CliRunner().invoke(cli, list(words), obj=obj, **more)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def complaint(result: Result, code: int = 1) -> str:
-    """The one line of an error."""
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("shoectl: ")
-    return line
-
-
-def json_lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 # --- the group --------------------------------------------------------------------------------------------------------
@@ -114,7 +92,7 @@ def test_ports_that_cannot_be_opened(words: list[str], plugged: Plugged, tmp_pat
     file.touch()
     before = "motors" if "--yes" in words else ""
 
-    def told(address: str) -> str:
+    def error_line(address: str) -> str:
         result = shoectl(words[0], address, *words[1:])
         assert result.exit_code == 1
         assert result.stdout == ""
@@ -123,10 +101,10 @@ def test_ports_that_cannot_be_opened(words: list[str], plugged: Plugged, tmp_pat
         assert lines[0].startswith("shoectl: ")
         return lines[0]
 
-    assert "not there" in told(str(tmp_path / "nothing"))
-    assert "not a working serial port" in told(str(file))
+    assert "not there" in error_line(str(tmp_path / "nothing"))
+    assert "not a working serial port" in error_line(str(file))
     with serial.Serial(plugged.shoe, exclusive=True):
-        assert f"pid {os.getpid()}" in told(plugged.shoe)
+        assert f"pid {os.getpid()}" in error_line(plugged.shoe)
 
 
 # --- ports ------------------------------------------------------------------------------------------------------------
@@ -185,12 +163,12 @@ def test_probe_of_strangers_and_a_device_together(plugged: Plugged, tmp_path: Pa
     with stranger(lambda heard: b"$GPGGA,123519,4807\r\n" * 3) as gps, stranger(lambda heard: b"") as mute:
         addresses = [gps, mute, str(tmp_path / "nothing"), plugged.shoe]
         shown = shoectl("probe", *addresses, "--within", "0.5")
-        told = shoectl("probe", *addresses, "--within", "0.5", "--json")
-    assert shown.exit_code == told.exit_code == 1
+        output = shoectl("probe", *addresses, "--within", "0.5", "--json")
+    assert shown.exit_code == output.exit_code == 1
     assert "looks like lines of text: '$GPGGA" in shown.stdout
     assert "no power, or another baud rate" in shown.stdout
     assert "not there" in shown.stderr
-    assert [one["result"] for one in json.loads(told.stdout)] == ["not ours", "mute", "port error", "found"]
+    assert [one["result"] for one in json.loads(output.stdout)] == ["not ours", "mute", "port error", "found"]
 
 
 def test_probe_on_usb(tmp_path: Path) -> None:
@@ -329,8 +307,8 @@ def test_self_test_asks_first(plugged: Plugged) -> None:
     result = shoectl("self-test", plugged.shoe)
     assert result.exit_code == 2
     assert "--yes starts without asking" in result.stderr
-    told = json.loads(shoectl("probe", plugged.shoe, "--json").stdout)
-    assert told[0]["counters"]["effects"] == 0
+    output = json.loads(shoectl("probe", plugged.shoe, "--json").stdout)
+    assert output[0]["counters"]["effects"] == 0
 
 
 def test_self_test_of_a_device_that_restarts(plugged: Plugged) -> None:
