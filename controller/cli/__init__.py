@@ -1,1 +1,1 @@
-"""The commands `shoed` and `shoectl`."""
+"""The commands `shoectl` and `shoed`."""

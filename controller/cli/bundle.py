@@ -1,14 +1,13 @@
-"""`shoectl bundle`: one archive for support, with what is needed to understand a table from afar and nothing secret.
+"""`shoectl bundle`: writes an archive for support: everything needed to analyse a table remotely, and nothing secret.
 
-What is in it is listed in `gather`, a line each. No people file, so no hash of a PIN; frames without their messages,
-and no card that was not dealt, since the daemon and its journal know of none.
+`gather` lists the content. The people file is left out, and with it the hashes of the PINs; frames come without their
+messages; and no undealt card is included, because neither the daemon nor its journal knows any.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
 import platform
 import re
 import socket
@@ -26,58 +25,65 @@ import click
 import msgspec
 
 from controller.cli import terminal
-from controller.cli.checkup import SERVICE, Patient, examine, run
-from controller.cli.client import Client, ClientError, named
-from controller.cli.doctor import any_daemon_option, config_option, patient_of, told
-from controller.cli.options import json_option
-from controller.cli.progress import Progress, patience
+from controller.cli.checks import examine
+from controller.cli.checks.examination import SERVICE, Examination, run
+from controller.cli.checks.journal import UNKNOWN_PATH
+from controller.cli.client import Client, ClientError, path_part
+from controller.cli.daemon_option import optional_socket_option
+from controller.cli.doctor import config_option, examination_of, finding_lines
+from controller.cli.options import force_option, json_option
+from controller.cli.output_file import check_overwrite, complete_file, file_errors
+from controller.cli.progress import Progress, waiting_for
 from controller.daemon.version import VERSION
 from controller.journal import JournalDamaged, JournalError, JournalReader, line
 
 EVENTS = 1000
 LOG_LINES = "5000"
 SECRET = re.compile(r"[\w-]*(secret|passw|passphrase|token|psk|key|pin)[\w-]*[\"']?\s*=", re.IGNORECASE)
-BEGINS = re.compile(r"\s*(\[|#|$|[\"']?[\w.-]+[\"']?\s*=)")
+NEW_ENTRY = re.compile(r"\s*(\[|#|$|[\"']?[\w.-]+[\"']?\s*=)")
 
 Part = tuple[str, Callable[[], str | bytes]]
 
 
 def without_secrets(text: str) -> str:
-    """A configuration with the values of all that sounds secret taken out, also of a file that is no whole TOML."""
+    """A configuration without the values whose names sound secret. The text need not be valid TOML."""
     lines, hidden = [], False
     for text_line in text.splitlines():
         found = SECRET.search(text_line)
         if found:
-            lines.append(text_line[: found.end()] + ' "(taken out)"')
+            lines.append(text_line[: found.end()] + ' "(removed)"')
             hidden = True
-        elif not hidden or BEGINS.match(text_line):
+        elif not hidden or NEW_ENTRY.match(text_line):
             lines.append(text_line)
             hidden = False
     return "\n".join(lines) + "\n"
 
 
-def gather(patient: Patient) -> Iterator[Part]:
-    """The parts of the archive, each made when it is asked for; one that fails says why in its place."""
-    findings = list(examine(patient))
+def gather(examination: Examination) -> Iterator[Part]:
+    """The names of the archive's parts, each with a function that makes its content or fails."""
+    findings = list(examine(examination))
     yield "versions.json", lambda: _json(_versions())
     yield "doctor.json", lambda: _json(findings)
-    yield "doctor.txt", lambda: "".join(f"{text}\n" for text, _ in told(findings))
-    if not patient.simulated:
-        yield "config.toml", lambda: without_secrets(patient.at(patient.config_file).read_text(errors="replace"))
+    yield "doctor.txt", lambda: "".join(f"{line.text}\n" for line in finding_lines(findings))
+    if not examination.simulated:
+        yield (
+            "config.toml",
+            lambda: without_secrets(examination.path(examination.config_file).read_text(errors="replace")),
+        )
     yield "log.txt", lambda: _command("journalctl", "-u", SERVICE, "-n", LOG_LINES, "-o", "short-iso", "--no-pager")
     yield "kernel.txt", lambda: _command("journalctl", "-k", "-n", LOG_LINES, "-o", "short-iso", "--no-pager")
     try:
-        names = [device["name"] for device in patient.ask("devices")["devices"]]
+        names = [device["name"] for device in examination.get("devices")["devices"]]
     except ClientError as error:
         yield "daemon/", partial(_failed, error)
     else:
         for path in ("table", "devices", "journal", "actions", "rounds"):
-            yield f"daemon/{path}.json", partial(_asked, patient, path)
-        yield "daemon/metrics.txt", partial(_daemon(patient).text, "/metrics")
+            yield f"daemon/{path}.json", partial(_answer, examination, path)
+        yield "daemon/metrics.txt", partial(_daemon(examination).text, "/metrics")
         for name in names:
-            yield f"daemon/frames-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}.txt", partial(_frames, patient, name)
-    yield "journal/verification.json", lambda: _json(_verification(patient))
-    yield "journal/events.jsonl", lambda: _events(patient)
+            yield f"daemon/frames-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}.txt", partial(_frames, examination, name)
+    yield "journal/verification.json", lambda: _json(_verification(examination))
+    yield "journal/events.jsonl", lambda: _events(examination)
 
 
 def _versions() -> dict[str, Any]:
@@ -100,76 +106,69 @@ def _json(value: Any) -> bytes:
 def _command(*words: str) -> str:
     text = run(*words)
     if text is None:
-        raise OSError(f"`{' '.join(words)}` cannot be asked here")
+        raise OSError(f"`{' '.join(words)}` does not exist here or failed")
     return text
 
 
-def _daemon(patient: Patient) -> Client:
-    if patient.daemon is None:
-        raise ClientError(patient.no_daemon)
-    return patient.daemon
+def _daemon(examination: Examination) -> Client:
+    if examination.daemon is None:
+        raise ClientError(examination.no_daemon)
+    return examination.daemon
 
 
 def _failed(error: Exception) -> bytes:
     raise error
 
 
-def _asked(patient: Patient, path: str) -> bytes:
-    return _json(_daemon(patient).get(path))
+def _answer(examination: Examination, path: str) -> bytes:
+    return _json(_daemon(examination).get(path))
 
 
-def _frames(patient: Patient, name: str) -> str:
-    return "".join(f"{text}\n" for text in _daemon(patient).get(f"devices/{named(name)}/frames")["lines"])
+def _frames(examination: Examination, name: str) -> str:
+    return "".join(f"{text}\n" for text in _daemon(examination).get(f"devices/{path_part(name)}/frames")["lines"])
 
 
-def _reader(patient: Patient) -> JournalReader:
-    if patient.journal is None:
-        raise OSError("nobody knows where the journal is: neither configuration nor daemon tells")
-    return JournalReader(patient.journal)
+def _reader(examination: Examination) -> JournalReader:
+    if examination.journal is None:
+        raise OSError(UNKNOWN_PATH)
+    return JournalReader(examination.journal)
 
 
-def _verification(patient: Patient) -> dict[str, Any]:
-    with _reader(patient) as reader, Progress("verified {} events", reader.head.seq) as progress:
+def _verification(examination: Examination) -> dict[str, Any]:
+    with _reader(examination) as reader, Progress("verified {} events", reader.head.seq) as progress:
         try:
             head = reader.verify(on_event=lambda event: progress.step())
         except JournalDamaged as damage:
-            return {"path": str(patient.journal), "whole": False, "bad": damage.seq, "reason": damage.reason}
-    return {"path": str(patient.journal), "whole": True, "events": head.seq, "head": head.hash}
+            return {"path": str(examination.journal), "whole": False, "bad": damage.seq, "reason": damage.reason}
+    return {"path": str(examination.journal), "whole": True, "events": head.seq, "head": head.hash}
 
 
-def _events(patient: Patient) -> bytes:
-    with _reader(patient) as reader:
+def _events(examination: Examination) -> bytes:
+    with _reader(examination) as reader:
         return b"".join(line(event) + b"\n" for event in reader.last(EVENTS))
 
 
 # --- the archive ----------------------------------------------------------------------------------------------------
 
 
-def archive(patient: Patient, file: Path) -> tuple[list[str], list[str]]:
-    """Write it, whole or not at all; gives the names of its parts, and what could not be had."""
+def archive(examination: Examination, file: Path, force: bool = False) -> tuple[list[str], list[str]]:
+    """Write the archive completely or not at all. Returns the names of its parts, and what could not be included."""
     folder = file.name.split(".")[0]
     contents: dict[str, bytes] = {}
     problems: list[str] = []
-    with patience("gathering what support needs"):
-        for name, make in gather(patient):
+    with waiting_for("collecting information for support"):
+        for name, make in gather(examination):
             try:
                 made = make()
                 contents[name] = made.encode() if isinstance(made, str) else made
             except (ClientError, JournalError, OSError) as error:
-                why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-                problems.append(f"{name}: {why}")
+                text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+                problems.append(f"{name}: {text}")
     contents["problems.txt"] = "".join(f"{problem}\n" for problem in problems).encode()
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items())
     contents["SHA256SUMS"] = sums.encode()
-    part = file.with_name(file.name + ".part")
-    try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-            (_zip if file.suffix == ".zip" else _tar)(out, folder, contents)
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    with complete_file(file, force, 0o600) as out:
+        (_zip if file.suffix == ".zip" else _tar)(out, folder, contents)
     return list(contents), problems
 
 
@@ -189,19 +188,19 @@ def _zip(out: Any, folder: str, contents: dict[str, bytes]) -> None:
 
 @click.command("bundle")
 @click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path, dir_okay=False), required=False)
-@click.option("--force", is_flag=True, help="Overwrite FILE if it is there.")
-@any_daemon_option
+@force_option
+@optional_socket_option
 @config_option
 @json_option
 def bundle_verb(file: Path | None, force: bool, daemon: Client | None, config_file: Path, as_json: bool) -> None:
-    """Write one archive for support.
+    """Write an archive for support.
 
-    FILE ends with .tar.gz or .zip; without it, a name is made from host and time.
+    FILE ends with .tar.gz or .zip. Default: a name made from the host name and the time.
 
-    Versions, the configuration without secrets, the doctor's findings, the log, what the daemon
-    knows of table, devices and links, the last frames without their messages, the journal's
-    verification and its last thousand events. No PIN, no card that was not dealt. Works with the
-    daemon down too; what could not be had is told.
+    The archive contains versions, the configuration without secrets, the doctor's findings, the
+    log, the daemon's view of table, devices and links, the last frames without their messages, the
+    result of verifying the journal, and its last thousand events. It contains no PIN and no undealt
+    card. It also works while the daemon is down; what could not be included is listed.
 
     \b
     Examples:
@@ -210,16 +209,13 @@ def bundle_verb(file: Path | None, force: bool, daemon: Client | None, config_fi
     """
     file = file or Path(f"shoed-support-{socket.gethostname()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
     if not file.name.endswith((".tar.gz", ".tgz", ".zip")):
-        raise click.UsageError(f"{file}: the name ends with .tar.gz, .tgz or .zip")
-    if file.exists() and not force:
-        raise click.ClickException(f"{file} is there already; --force overwrites it")
-    try:
-        parts, problems = archive(patient_of(daemon, config_file), file)
-    except OSError as error:
-        raise click.ClickException(f"{file}: {error.strerror}") from None
+        raise click.UsageError(f"{file}: the name must end with .tar.gz, .tgz or .zip")
+    with file_errors(file):
+        check_overwrite(file, force)  # before the work
+    parts, problems = archive(examination_of(daemon, config_file), file, force)
     if as_json:
-        terminal.say_json({"file": str(file), "bytes": file.stat().st_size, "parts": parts, "problems": problems})
+        terminal.print_json({"file": str(file), "bytes": file.stat().st_size, "parts": parts, "problems": problems})
         return
     for problem in problems:
-        terminal.tell(f"left out: {problem}")
-    terminal.say(f"{file}: {terminal.count(len(parts), 'part')}, {file.stat().st_size / 1000:.0f} kB", "green")
+        terminal.print_message(f"not included: {problem}")
+    terminal.print_line(f"{file}: {terminal.count(len(parts), 'part')}, {file.stat().st_size / 1000:.0f} kB", "green")

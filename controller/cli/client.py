@@ -1,5 +1,6 @@
-"""The daemon's API for a program on the same machine: JSON over HTTP over its Unix socket. All that can go wrong is
-a ClientError, whose text is one line for a person.
+"""A client for the daemon's API: JSON over HTTP over its Unix socket.
+
+Every failure is a ClientError whose text is one line for a person.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ import msgspec
 
 INSTALLED = Path("/run/shoed/control.sock")
 SIMULATED = Path("build/run/control.sock")
-PLACES = (INSTALLED, SIMULATED)
+SOCKETS = (INSTALLED, SIMULATED)
 VARIABLE = "SHOED_SOCKET"
 
-ANSWER_WITHIN_S = 10.0
-SILENCE_S = 8.0  # a stream sends a beat every two seconds
+TIMEOUT_S = 10.0
+STREAM_TIMEOUT_S = 8.0  # the daemon sends a heartbeat every two seconds
 LONGEST_LINE = 2**20
 
 
 class ClientError(Exception):
-    """The daemon was not reached, or it did not answer as it should."""
+    """The daemon could not be reached, or it did not answer as expected."""
 
 
 class NoDaemon(ClientError):
-    """Nobody is there."""
+    """No daemon is running."""
 
 
 class NoPermission(ClientError):
@@ -40,15 +41,15 @@ class NoPermission(ClientError):
 
 
 class WrongSocket(ClientError):
-    """Somebody else is there."""
+    """The socket belongs to another program, or the path is not a socket."""
 
 
-class Gone(ClientError):
-    """The daemon was there and is not any more, or has fallen silent."""
+class ConnectionLost(ClientError):
+    """The daemon ended while it was being asked, or it does not respond."""
 
 
-class Answered(ClientError):
-    """The daemon said no."""
+class RequestRefused(ClientError):
+    """The daemon answered with an error."""
 
     def __init__(self, status: int, error: Mapping[str, Any]) -> None:
         self.status = status
@@ -56,7 +57,6 @@ class Answered(ClientError):
         self.message = str(error.get("message", ""))
         self.hint = str(error.get("hint") or "")
         self.clause = [str(clause) for clause in error.get("clause") or ()]
-        self.error = dict(error)
         super().__init__(self._text())
 
     def _text(self) -> str:
@@ -67,11 +67,11 @@ class Answered(ClientError):
 
     @property
     def is_usage(self) -> bool:
-        """Whether the question was wrong, not the time or the person."""
+        """Whether the request itself was wrong, rather than the time or the person."""
         return self.status in (400, 405, 413)
 
 
-class Message(NamedTuple):
+class StreamMessage(NamedTuple):
     """One message of a stream of server-sent events."""
 
     event: str
@@ -80,67 +80,65 @@ class Message(NamedTuple):
 
 
 def find_socket(given: Path | None = None) -> Path:
-    """The socket that was given, or the one that is there; NoDaemon if there is none."""
+    """The given socket, that of $SHOED_SOCKET, or the first that exists; NoDaemon if none does."""
     if given is None and os.environ.get(VARIABLE):
         given = Path(os.environ[VARIABLE])
     if given is not None:
         return given
-    for place in PLACES:
+    for path in SOCKETS:
         try:
-            place.lstat()
+            path.lstat()
         except FileNotFoundError:
             continue
         except OSError:
-            pass  # something is there; to connect will tell what is wrong with it
-        return place
-    places = " nor ".join(map(str, PLACES))
+            pass  # it exists; connecting to it will show what is wrong
+        return path
+    paths = " nor ".join(map(str, SOCKETS))
     raise NoDaemon(
-        f"no daemon here: there is neither {places}; `sudo systemctl start shoed` starts it, `make run` a simulated "
-        "one, --socket PATH names another place"
+        f"no daemon is running: neither {paths} exists; start it with `sudo systemctl start shoed`, start a simulated "
+        "one with `make run`, or give its socket with --socket PATH"
     )
 
 
 class Client:
-    """One daemon, at a socket. Every question is a connection of its own, so that it outlives the daemon's restarts."""
+    """A daemon at a socket. Every request opens its own connection, so a client survives restarts of the daemon."""
 
-    def __init__(self, path: Path, within_s: float = ANSWER_WITHIN_S) -> None:
+    def __init__(self, path: Path, timeout_s: float = TIMEOUT_S) -> None:
         self.path = path
-        self._within_s = within_s
+        self._timeout_s = timeout_s
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON at a path of the API, such as `table` or `devices/shoe/frames`; `/healthz` is taken as it is."""
-        return self._ask("GET", path, query)
+        """The JSON at a path of the API, such as `table` or `devices/shoe/frames`; `/healthz` is an absolute path."""
+        return self._request("GET", path, query)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Ask for something to be done."""
+        """The answer to a request with a JSON body."""
         try:
             content = msgspec.json.encode(body)
         except UnicodeEncodeError:
-            raise Answered(400, {"code": "bad_text", "message": "a value is no text in UTF-8"}) from None
-        return self._ask("POST", path, {}, content)
+            raise RequestRefused(400, {"code": "bad_text", "message": "a value is not valid UTF-8"}) from None
+        return self._request("POST", path, {}, content)
 
     def text(self, path: str) -> str:
-        """What is at a path and no JSON, such as `/metrics`."""
-        with self._response("GET", path, {}, None, "text/plain", self._within_s) as response:
+        """The plain text at a path, such as `/metrics`."""
+        with self._response("GET", path, {}, None, "text/plain", self._timeout_s) as response:
             return self._body(response).decode(errors="replace")
 
-    def stream(self, **query: Any) -> Iterator[Message]:
-        """The live events, until the daemon ends; then Gone is raised. It never just stops."""
-        with self._response("GET", "events/stream", query, None, "text/event-stream", SILENCE_S) as response:
+    def stream(self, **query: Any) -> Iterator[StreamMessage]:
+        """The live events. It ends only with an error: ConnectionLost when the daemon ends."""
+        with self._response("GET", "events/stream", query, None, "text/event-stream", STREAM_TIMEOUT_S) as response:
             if not str(response.getheader("Content-Type")).startswith("text/event-stream"):
-                raise self._stranger()
+                raise self._not_the_daemon()
             yield from self._messages(response)
-        raise Gone(f"{self.path}: the daemon has ended the connection; `shoectl status` tells whether it is back")
+        raise ConnectionLost(
+            f"{self.path}: the daemon closed the connection; `shoectl status` shows whether it is running again"
+        )
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------------------------
 
-    def _ask(self, method: str, path: str, query: Mapping[str, Any], body: bytes | None = None) -> Any:
-        with self._response(method, path, query, body, "application/json", self._within_s) as response:
-            content = self._body(response)
-        try:
-            return msgspec.json.decode(content)
-        except msgspec.DecodeError:
-            raise self._stranger() from None
+    def _request(self, method: str, path: str, query: Mapping[str, Any], body: bytes | None = None) -> Any:
+        with self._response(method, path, query, body, "application/json", self._timeout_s) as response:
+            return self._decoded(self._body(response))
 
     def _body(self, response: http.client.HTTPResponse) -> bytes:
         try:
@@ -150,16 +148,16 @@ class Client:
 
     @contextlib.contextmanager
     def _response(
-        self, method: str, path: str, query: Mapping[str, Any], body: bytes | None, accept: str, within_s: float
+        self, method: str, path: str, query: Mapping[str, Any], body: bytes | None, accept: str, timeout_s: float
     ) -> Iterator[http.client.HTTPResponse]:
         target = path if path.startswith("/") else f"/api/v1/{path}"
-        wanted = {name: _word(value) for name, value in query.items() if value is not None and value != ()}
-        if wanted:
-            target += "?" + urlencode(wanted, errors="replace")
+        given = {name: _query_value(value) for name, value in query.items() if value is not None and value != ()}
+        if given:
+            target += "?" + urlencode(given, errors="replace")
         headers = {"Accept": accept, "Connection": "close"}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        connection = _UnixConnection(self.path, within_s)
+        connection = _UnixConnection(self.path, timeout_s)
         try:
             try:
                 connection.connect()
@@ -168,10 +166,10 @@ class Client:
             try:
                 connection.request(method, target, body, headers)
                 response = connection.getresponse()
-            except OSError as error:  # also an end before the answer, which is an HTTPException as well
+            except OSError as error:  # including RemoteDisconnected, which is also an HTTPException
                 raise self._lost(error) from None
             except (http.client.HTTPException, UnicodeError):
-                raise self._stranger() from None
+                raise self._not_the_daemon() from None
             with response:
                 if response.status >= 400:
                     raise self._refusal(response)
@@ -184,18 +182,19 @@ class Client:
         try:
             answer = msgspec.json.decode(content)
             if response.status == 503 and "error" not in answer:  # /healthz
-                return Answered(503, {"code": answer.get("status"), "message": answer.get("why") or "not ready"})
-            return Answered(response.status, answer["error"])
+                return RequestRefused(503, {"code": answer.get("status"), "message": answer.get("why") or "not ready"})
+            return RequestRefused(response.status, answer["error"])
         except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-            return self._stranger()
+            return self._not_the_daemon()
 
-    def _messages(self, response: http.client.HTTPResponse) -> Iterator[Message]:
+    def _messages(self, response: http.client.HTTPResponse) -> Iterator[StreamMessage]:
         event, number, data = "", "", bytearray()
         while True:
             try:
                 line = response.readline(LONGEST_LINE)
             except TimeoutError:
-                raise Gone(f"{self.path}: the daemon has said nothing for {SILENCE_S:.0f} s; is it stuck?") from None
+                text = f"{self.path}: the daemon has sent nothing for {STREAM_TIMEOUT_S:.0f} s; is it stuck?"
+                raise ConnectionLost(text) from None
             except (OSError, http.client.HTTPException):
                 return
             if not line.endswith(b"\n"):
@@ -209,34 +208,34 @@ class Client:
             elif name == b"data":
                 data += value + b"\n"
             elif not name and not value and data:
-                yield Message(event or "message", self._decoded(data), number)
+                yield StreamMessage(event or "message", self._decoded(data), number)
                 event, data = "", bytearray()
 
-    def _decoded(self, data: bytes | bytearray) -> Any:
+    def _decoded(self, content: bytes | bytearray) -> Any:
         try:
-            return msgspec.json.decode(data)
+            return msgspec.json.decode(content)
         except msgspec.DecodeError:
-            raise self._stranger() from None
+            raise self._not_the_daemon() from None
 
-    # --- what went wrong --------------------------------------------------------------------------------------------
+    # --- failures ---------------------------------------------------------------------------------------------------
 
     def _unreachable(self, error: OSError) -> ClientError:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
-            return NoDaemon(f"{self.path}: no daemon has its socket there; `sudo systemctl start shoed` starts it")
+            return NoDaemon(f"{self.path}: no such socket; start the daemon with `sudo systemctl start shoed`")
         if isinstance(error, PermissionError):
             return NoPermission(
-                f"{self.path}: this user may not ask the daemon; `sudo usermod -aG shoed-technician {_user()}` makes a "
-                "technician (or -dealer, -floor, -auditor), after the next login"
+                f"{self.path}: this user may not connect to the daemon; `sudo usermod -aG shoed-technician {_user()}` "
+                "makes you a technician (or -dealer, -floor, -auditor) from your next login on"
             )
         if isinstance(error, ConnectionRefusedError) and self._is_socket():
             return NoDaemon(
-                f"{self.path}: nobody listens there: the daemon has ended; `journalctl -u shoed -n 20` tells why, "
+                f"{self.path}: the daemon is not running; `journalctl -u shoed -n 20` shows why, "
                 "`sudo systemctl start shoed` starts it"
             )
         if isinstance(error, ConnectionRefusedError) or error.errno in (errno.EPROTOTYPE, errno.ENOTSOCK):
-            return WrongSocket(f"{self.path}: this is not the socket of the daemon; check the path")
+            return WrongSocket(f"{self.path}: not the daemon's socket; check the path")
         if isinstance(error, TimeoutError):
-            return Gone(f"{self.path}: the daemon does not take the connection; is it stuck?")
+            return ConnectionLost(f"{self.path}: the daemon does not accept the connection; is it stuck?")
         return WrongSocket(f"{self.path}: {error.strerror or error}")
 
     def _is_socket(self) -> bool:
@@ -247,18 +246,18 @@ class Client:
 
     def _lost(self, error: Exception) -> ClientError:
         if isinstance(error, TimeoutError):
-            return Gone(f"{self.path}: no answer within {self._within_s:.0f} s; is the daemon stuck?")
-        return Gone(f"{self.path}: the daemon ended in the middle of its answer")
+            return ConnectionLost(f"{self.path}: no answer within {self._timeout_s:.0f} s; is the daemon stuck?")
+        return ConnectionLost(f"{self.path}: the daemon closed the connection before its answer was complete")
 
-    def _stranger(self) -> ClientError:
-        return WrongSocket(f"{self.path}: somebody answers there, but it is not the daemon; check the path")
+    def _not_the_daemon(self) -> ClientError:
+        return WrongSocket(f"{self.path}: the program at this socket is not the daemon; check the path")
 
 
 class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
-    def __init__(self, path: Path, within_s: float) -> None:
-        super().__init__("localhost", timeout=within_s)
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
         self._path = path
 
     def connect(self) -> None:
@@ -268,12 +267,12 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def named(name: str) -> str:
-    """A name as a part of a path."""
+def path_part(name: str) -> str:
+    """A name escaped for use as one part of a path."""
     return quote(name, safe="", errors="replace")
 
 
-def _word(value: Any) -> str:
+def _query_value(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     return str(value)

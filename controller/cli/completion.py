@@ -1,6 +1,6 @@
-"""`shoectl completion`: scripts that let bash, zsh and fish complete the words of shoectl, shoed and shoesim.
+"""`shoectl completion`: completion scripts of bash, zsh and fish for shoectl, shoed and shoesim.
 
-The scripts only carry words to and fro; what fits is told by the commands themselves, which click does for them.
+The scripts call the commands, which compute the completions with click.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import click
 
 PROGRAMS = ("shoectl", "shoed", "shoesim")
 
-# bash ends a word at = and at :, click does not: the line is cut into words here, and what bash has already is taken
-# off the answers again.
+# bash splits words at = and :, click does not. So the script splits the line itself, and removes from the answers what
+# bash already has.
 _BASH = r"""
 _dragonshoe_completion() {
     local line=${COMP_LINE:0:COMP_POINT} name=${1##*/} words cword current prefix="" type value
@@ -97,28 +97,26 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def script(shell: str) -> str:
-    """The script of a shell, for all of the commands."""
+    """The script of a shell, for all commands."""
     return SCRIPTS[shell].lstrip("\n").replace("@PROGRAMS@", " ".join(PROGRAMS))
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the scripts under the names by which the shells look for them."""
+    """Write the scripts into a folder, under the names that the shells expect."""
     folder.mkdir(parents=True, exist_ok=True)
-    named = {f"{program}.{shell}": shell for program in PROGRAMS for shell in ("bash", "fish")}
-    named["_shoectl"] = "zsh"  # its first line names all of the commands
-    for name, shell in named.items():
+    shells = {f"{program}.{shell}": shell for program in PROGRAMS for shell in ("bash", "fish")}
+    shells["_shoectl"] = "zsh"  # its first line names all commands
+    for name, shell in shells.items():
         (folder / name).write_text(script(shell))
-    return [folder / name for name in named]
+    return [folder / name for name in shells]
 
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion_verb(shell: str) -> None:
-    """Print a script that lets SHELL complete words.
+    """Print the completion script for SHELL.
 
-    Those of shoectl, shoed and shoesim.
-
-    Packages put it where the shell finds it; by hand, for one session:
+    It completes shoectl, shoed and shoesim. The package installs it; to use it in one session only:
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`shoectl round` and `shoectl impact`: a round as it was dealt, and what a wrong count may have touched."""
+"""`shoectl round` and `shoectl impact`: a round as it was dealt; the rounds that a wrong count may have affected."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import click
 from click.core import ParameterSource
 
 from controller.cli import terminal
-from controller.cli.client import Answered, Client, ClientError, find_socket
-from controller.cli.journal_proof import journal_option, number_type, told
+from controller.cli.client import Client, ClientError, RequestRefused, find_socket
+from controller.cli.journal_option import journal_errors, journal_option, number_type
 from controller.cli.options import json_option
 from controller.cli.progress import Progress
 from controller.core.events import read
@@ -21,34 +21,34 @@ from controller.journal import JournalForbidden, JournalReader, check
 
 
 def _events(reader: JournalReader) -> Iterator[Entry]:
-    """The events as the core knows them, each checked against the chain: a dispute is not settled by a forgery."""
+    """The events as the core reads them, each checked against the chain: a forged journal must not settle a dispute."""
     with Progress("read {} events", reader.head.seq) as progress:
         for event in progress.over(check(reader.events())):
             yield read(event.seq, event.kind, event.clause, event.data)
 
 
-def _asked(number: int) -> dict[str, Any]:
-    """The round as the daemon tells it, for whoever has a role at the table but may not read the journal's file.
+def _round_from_daemon(number: int) -> dict[str, Any]:
+    """The round, for users who have a role at the table but may not read the journal's file.
 
-    Empty where no daemon answers.
+    Empty if no daemon answers.
     """
     try:
-        told: dict[str, Any] = Client(find_socket()).get(f"rounds/{number}")
-    except Answered as error:
+        found: dict[str, Any] = Client(find_socket()).get(f"rounds/{number}")
+    except RequestRefused as error:
         raise click.ClickException(str(error)) from None
     except ClientError:
         return {}
-    terminal.tell("this user may not read the journal: told by the daemon, the chain was not checked here")
-    return told
+    terminal.print_message("this user may not read the journal; the daemon supplied this, its chain was not checked")
+    return found
 
 
 @click.command("round")
 @click.argument("number", type=number_type)
 @journal_option
 @json_option
-@told
+@journal_errors()
 def round_verb(number: int, path: Path, as_json: bool) -> int:
-    """Rebuild a round as it was dealt.
+    """Show a round as it was dealt.
 
     Who got which stack, and in which order the hands were collected.
 
@@ -62,22 +62,22 @@ def round_verb(number: int, path: Path, as_json: bool) -> int:
     except JournalForbidden:
         if click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT:
             raise
-        found = _asked(number)
+        found = _round_from_daemon(number)
         if not found:
             raise
     if not found:
         raise click.ClickException(f"{path}: there was no round {number}")
     if as_json:
-        terminal.say_json(found)
+        terminal.print_json(found)
         return 0
-    how = {"round.completed": "completed", "round.voided": "void", "": "not ended yet"}[found["ended"]]
-    terminal.say(f"round {number}: deck {found['deck']}, {found['method'].replace('_', ' ')}, {how}")
+    ended = {"round.completed": "completed", "round.voided": "void", "": "not ended yet"}[found["ended"]]
+    terminal.print_line(f"round {number}: deck {found['deck']}, {found['method'].replace('_', ' ')}, {ended}")
     for target, hand in found["hands"].items():
         kinds = f": kinds {', '.join(map(str, hand['kinds']))}" if hand["kinds"] else ""
-        terminal.say(f"  {target:<8} {hand['cards']} cards{kinds}")
-    terminal.say(f"  collected: {', '.join(found['collected']) or 'nothing yet'}")
+        terminal.print_line(f"  {target:<8} {hand['cards']} cards{kinds}")
+    terminal.print_line(f"  collected: {', '.join(found['collected']) or 'nothing yet'}")
     if found["face_up"]:
-        terminal.say(f"  found face up: {found['face_up']}")
+        terminal.print_line(f"  found face up: {found['face_up']}")
     return 0
 
 
@@ -85,11 +85,11 @@ def round_verb(number: int, path: Path, as_json: bool) -> int:
 @click.argument("deck")
 @journal_option
 @json_option
-@told
+@journal_errors()
 def impact_verb(deck: str, path: Path, as_json: bool) -> int:
-    """Tell what was dealt from DECK since its last good count.
+    """Show what was dealt from DECK since its last correct count.
 
-    These are the rounds and stacks that a wrong count may have touched.
+    These are the rounds and stacks that a wrong count may have affected.
 
     \b
     Example:
@@ -98,22 +98,24 @@ def impact_verb(deck: str, path: Path, as_json: bool) -> int:
     with JournalReader(path) as reader:
         decks: set[str] = set()
 
-        def seen() -> Iterator[Entry]:
+        def noting_decks() -> Iterator[Entry]:
             for event in _events(reader):
                 if event.kind == "deck.received":
                     decks.add(event.data["deck"])
                 yield event
 
-        rounds = impact(seen(), deck)
+        rounds = impact(noting_decks(), deck)
     if deck not in decks:
         known = ", ".join(sorted(decks)) or "none"
-        raise click.ClickException(f"{path}: no deck {deck} ever came to the table; there were: {known}")
+        raise click.ClickException(f"{path}: deck {deck} was never at the table; these were: {known}")
     if as_json:
-        terminal.say_json(rounds)
+        terminal.print_json(rounds)
         return 0
-    stacks = sum(len(one["stacks"]) for one in rounds)
-    terminal.say(f"deck {deck}: {len(rounds)} rounds with {stacks} stacks since its last good count")
+    stacks = terminal.count(sum(len(one["stacks"]) for one in rounds), "stack")
+    terminal.print_line(
+        f"deck {deck}: {terminal.count(len(rounds), 'round')} with {stacks} since its last correct count"
+    )
     for one in rounds:
         hands = ", ".join(f"{stack['target']} {stack['cards']}" for stack in one["stacks"])
-        terminal.say(f"  round {one['round']}: {hands}")
+        terminal.print_line(f"  round {one['round']}: {hands}")
     return 0

@@ -1,4 +1,4 @@
-"""The verbs about the journal. They read; none of them writes into it. Here are the group, tail and show."""
+"""`shoectl journal`: the group and its verbs tail and show; verify and export have their own modules."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from controller.cli import journal_proof, terminal
-from controller.cli.journal_proof import journal_option, number_type, told
+from controller.cli import terminal
+from controller.cli.journal_export import export
+from controller.cli.journal_option import journal_errors, journal_option, number_type
+from controller.cli.journal_verify import verify
 from controller.cli.options import json_option, lines_option
 from controller.journal import JournalReader, StoredEvent, digest
 
@@ -23,24 +25,26 @@ FOLLOW_EVERY_S = 0.2
 def journal() -> None:
     """Read and verify the journal of a table.
 
-    Every event carries the hash of the one before it, so that none can be changed or taken out
-    unseen. These verbs only read, also while the daemon runs, also a copy on another machine.
+    Every event carries the hash of the one before it, so that none can be changed or removed
+    unnoticed. These verbs only read. They also work while the daemon runs, and on a copy on
+    another machine.
     """
 
 
-# --- tail and show --------------------------------------------------------------------------------------------------
+journal.add_command(verify)
+journal.add_command(export)
 
 
 @journal.command()
-@click.option("-n", "number", type=click.IntRange(min=0, max=10**6), default=10, show_default=True,
-              help="How many events.")  # fmt: skip
-@click.option("--follow", "-f", is_flag=True, help="Go on with new events as they are written, until Ctrl-C.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only such events; may be given again.")
+@click.option("-n", "number", type=click.IntRange(min=0, max=10**6), default=10, show_default=True, metavar="N",
+              help="Number of events.")  # fmt: skip
+@click.option("--follow", "-f", is_flag=True, help="Continue with new events as they are written, until Ctrl-C.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind; can be repeated.")
 @journal_option
 @lines_option
-@told
+@journal_errors()
 def tail(number: int, follow: bool, kinds: tuple[str, ...], path: Path, as_json: bool) -> None:
-    """Show the newest events, oldest of them first.
+    """Show the newest events, in the order in which they happened.
 
     \b
     Examples:
@@ -50,35 +54,34 @@ def tail(number: int, follow: bool, kinds: tuple[str, ...], path: Path, as_json:
     """
     with JournalReader(path) as reader, contextlib.suppress(KeyboardInterrupt) if follow else contextlib.nullcontext():
         seen = reader.head.seq
-        _show_all((event for event in reader.last(number, kinds) if event.seq <= seen), as_json)
+        _print_events((event for event in reader.last(number, kinds) if event.seq <= seen), as_json)
         while follow:
             sys.stdout.flush()
             time.sleep(FOLLOW_EVERY_S)
             newest = reader.head.seq
-            _show_all(reader.events(seen, newest, kinds), as_json)
+            _print_events(reader.events(seen, newest, kinds), as_json)
             seen = newest
 
 
-def _show_all(events: Iterable[StoredEvent], as_json: bool) -> None:
+def _print_events(events: Iterable[StoredEvent], as_json: bool) -> None:
     for event in events:
         if as_json:
-            terminal.say_json(event)
+            terminal.print_json(event)
             continue
-        head = f"{event.seq:>6}  {event.ts}  "
-        words = [event.kind, *event.clause, msgspec.json.encode(event.data).decode() if event.data else ""]
-        for text in terminal.fold(terminal.plain(head + "  ".join(filter(None, words))), len(head)):
-            terminal.say(text)
+        data = msgspec.json.encode(event.data).decode() if event.data else ""
+        text = "  ".join(filter(None, [event.kind, *event.clause, data]))
+        terminal.print_wrapped(f"{event.seq:>6}  {event.ts}  ", text)
 
 
 @journal.command("show")
 @click.argument("number", metavar="SEQ", type=number_type)
 @journal_option
 @json_option
-@told
+@journal_errors()
 def show_verb(number: int, path: Path, as_json: bool) -> int:
     """Show one event in full.
 
-    Exit code 1 if there is none, or its content does not match its hash.
+    Exit code 1 if it does not exist or its content does not match its hash.
 
     \b
     Example:
@@ -88,26 +91,22 @@ def show_verb(number: int, path: Path, as_json: bool) -> int:
         event = reader.event(number)
         if event is None:
             raise click.ClickException(f"{path}: there is no event {number}; the last one is {reader.head.seq}")
-    fits = digest(event) == event.hash
+    intact = digest(event) == event.hash
     if as_json:
-        terminal.say_json(event)
+        terminal.print_json(event)
     else:
-        rows = [
-            ("seq", str(event.seq)),
-            ("ts", event.ts),
-            ("kind", event.kind),
-            ("clause", ", ".join(event.clause) or "-"),
-            ("prev", event.prev),
-            ("hash", event.hash),
-        ]
-        for text in terminal.pairs(rows):
-            terminal.say(text)
+        terminal.print_pairs(
+            [
+                ("seq", str(event.seq)),
+                ("ts", event.ts),
+                ("kind", event.kind),
+                ("clause", ", ".join(event.clause) or "-"),
+                ("prev", event.prev),
+                ("hash", event.hash),
+            ]
+        )
         for text in msgspec.json.format(msgspec.json.encode(event.data), indent=2).decode().splitlines():
-            terminal.say("  " + terminal.plain(text))
-    if not fits:
-        terminal.tell(f"{path}: event {number}: its content does not match its hash")
-    return 0 if fits else 1
-
-
-for verb in (journal_proof.verify, journal_proof.export):
-    journal.add_command(verb)
+            terminal.print_line("  " + terminal.printable(text))
+    if not intact:
+        terminal.print_message(f"{path}: event {number}: its content does not match its hash")
+    return 0 if intact else 1

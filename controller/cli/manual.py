@@ -1,6 +1,6 @@
-"""The manual pages, written from the help of the commands: `python -m controller.cli.manual DIR`, or `shoectl man`.
+"""`shoectl man`: generates the manual pages from the help of the commands, in roff with the man macros.
 
-One page a command, in roff with the man macros. What the help says is said here, in the same words; nothing else is.
+`python -m controller.cli.manual DIR` does the same for the build.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMES = re.compile(r"`([^`]+)`")
 
 
 class Page(NamedTuple):
-    """A page of the manual."""
+    """A manual page."""
 
     name: str
     section: int
@@ -29,12 +29,12 @@ class Page(NamedTuple):
 
     @property
     def file(self) -> str:
-        """As man looks for it."""
+        """The file name, such as `shoectl.1`."""
         return f"{self.name}.{self.section}"
 
 
 def pages() -> list[Page]:
-    """Every command that is installed."""
+    """A page for every installed command."""
     from controller.cli.shoectl import cli
     from controller.cli.shoed import shoed
 
@@ -42,7 +42,7 @@ def pages() -> list[Page]:
 
 
 def roff(page: Page) -> str:
-    """The page."""
+    """The source of a page."""
     context = click.Context(page.command, info_name=page.name, max_content_width=100)
     lines = [
         f'.TH {page.name.upper()} {page.section} "" "Dragonshoe {version("dragonshoe")}" "Dragonshoe"',
@@ -62,13 +62,15 @@ def roff(page: Page) -> str:
     for verb in verbs:
         lines += [f".SS {_quoted(verb.command_path)}", *_synopsis(verb), ".PP", *_help(verb.command), *_options(verb)]
     if page.name == "shoectl":
-        lines += [".SH EXIT STATUS", ".TP", "0", "Done.", ".TP", "1", "Refused or failed.", ".TP", "2", "Wrong usage."]
+        lines.append(".SH EXIT STATUS")
+        for code, meaning in ((0, "Success."), (1, "Refused or failed."), (2, "Wrong usage.")):
+            lines += [".TP", str(code), meaning]
     others = ", ".join(rf"\fB{other.name}\fR({other.section})" for other in pages() if other.name != page.name)
     return "\n".join([*lines, ".SH SEE ALSO", others]) + "\n"
 
 
 def _verbs(context: click.Context) -> Iterator[click.Context]:
-    """The commands of a group, and those of the groups in it."""
+    """The commands of a group and of its subgroups."""
     group = context.command
     if not isinstance(group, click.Group):
         return
@@ -91,7 +93,7 @@ def _synopsis(context: click.Context) -> list[str]:
 
 
 def _help(command: click.Command) -> Iterator[str]:
-    """The paragraphs; one that begins with \\b stays as its lines are."""
+    """The paragraphs of the help; one that begins with \\b keeps its lines."""
     for number, paragraph in enumerate(inspect.cleandoc(command.help or "").split("\n\n")):
         if number:
             yield ".PP"
@@ -105,31 +107,31 @@ def _help(command: click.Command) -> Iterator[str]:
 
 
 def _options(context: click.Context, title: str = "") -> Iterator[str]:
-    """Those that have something to say. That there is --help, the page says once."""
+    """The options that have a help text; --help is listed only once per page."""
     params = context.command.get_params(context)
     records = [record for param in params if (record := param.get_help_record(context))]
-    told = [(names, text) for names, text in records if text and (title or "--help" not in names)]
-    if title and told:
+    described = [(names, text) for names, text in records if text and (title or "--help" not in names)]
+    if title and described:
         yield title
-    for names, text in told:
+    for names, text in described:
         yield ".TP"
         yield rf"\fB{_escape(names)}\fR"
         yield _text(" ".join(text.split()))
 
 
 def _text(line: str) -> str:
-    """A line of running text; what stands between backticks is bold."""
+    """A line of text; words between backticks become bold."""
     parts = NAMES.split(line)
     text = "".join(rf"\fB{_escape(part)}\fR" if number % 2 else _escape(part) for number, part in enumerate(parts))
     return rf"\&{text}" if text[:1] in (".", "'") else text
 
 
-_NAMED = {"\\": r"\e", "-": r"\-", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "|": r"|\:"}
+_ESCAPES = {"\\": r"\e", "-": r"\-", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "|": r"|\:"}
 
 
 def _escape(text: str) -> str:
-    """As roff shows it: what it would read as its own, and every letter beyond ASCII, by name; a line may end at |."""
-    return "".join(_NAMED.get(char, char) if char.isascii() else f"\\[u{ord(char):04X}]" for char in text)
+    """Escape the characters that roff would interpret or that are not ASCII; allow a line break after |."""
+    return "".join(_ESCAPES.get(char, char) if char.isascii() else f"\\[u{ord(char):04X}]" for char in text)
 
 
 def _quoted(text: str) -> str:
@@ -137,7 +139,7 @@ def _quoted(text: str) -> str:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write all pages into a folder, which is made if it is not there."""
+    """Write all pages into a folder, which is created if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for page in pages():
@@ -150,9 +152,9 @@ def write(folder: Path) -> list[Path]:
 @click.command("man")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path, file_okay=False), required=False)
 @click.option("--page", type=click.Choice(["shoectl", "shoed", "shoesim"]), default="shoectl", show_default=True,
-              help="Which page to print, where there is no DIR.")  # fmt: skip
+              help="The page to print if DIR is not given.")  # fmt: skip
 def man_verb(folder: Path | None, page: str) -> None:
-    """Write the manual pages into DIR, or print one.
+    """Print a manual page, or write all of them into DIR.
 
     \b
     Examples:

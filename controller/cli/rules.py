@@ -1,4 +1,4 @@
-"""`shoectl rules` and `shoectl diagram`: the clauses with what enforces each, and the state machines as diagrams."""
+"""`shoectl rules` and `shoectl diagram`: the clauses with the code and the tests of each, and the state machines."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from controller.games import RULEBOOK
 @click.argument("clause", required=False, metavar="[CLAUSE]")
 @json_option
 def rules_verb(clause: str | None, as_json: bool) -> None:
-    """List the clauses, what enforces each, and which tests show it.
+    """List the clauses of the rules, their code and tests.
 
-    CLAUSE is one of them, such as 13.G, or a chapter, such as 13.
+    CLAUSE is a clause, such as 13.G, or a chapter, such as 13.
 
     \b
     Example:
@@ -27,27 +27,21 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
     if not found:
         raise click.ClickException(f"there is no clause {clause}; `shoectl rules` lists them all")
     if as_json:
-        terminal.say_json(found)
+        terminal.print_json(found)
     elif clause:
         for row in found:
-            terminal.say(f"{row['clause']}  {row['summary']}", bold=True)
-            for line in terminal.pairs(
-                [("enforced by", ", ".join(row["enforced_by"])), ("tests", ", ".join(row["tests"]))]
-            ):
-                terminal.say(line)
+            terminal.print_line(f"{row['clause']}  {row['summary']}", bold=True)
+            terminal.print_pairs([("enforced by", ", ".join(row["enforced_by"])), ("tests", ", ".join(row["tests"]))])
     else:
         cells = [(r["clause"], r["summary"], str(len(r["enforced_by"])), str(len(r["tests"]))) for r in found]
-        heads, *lines = terminal.table(("CLAUSE", "WHAT HOLDS", "ENFORCED", "TESTS"), cells)
-        terminal.say(heads, bold=True)
-        for line in lines:
-            terminal.say(line)
+        terminal.print_table(("CLAUSE", "SUMMARY", "ENFORCED", "TESTS"), cells)
 
 
 @click.command("diagram")
 @click.argument("machine", type=click.Choice(["table", "deck", "device"]), required=False)
 @json_option
 def diagram_verb(machine: str | None, as_json: bool) -> None:
-    """Draw the state machines as Mermaid diagrams.
+    """Print the state machines as Mermaid diagrams.
 
     \b
     Example:
@@ -55,9 +49,9 @@ def diagram_verb(machine: str | None, as_json: bool) -> None:
     """
     drawn = {m.name: m.diagram() for m in MACHINES if machine in (None, m.name)}
     if as_json:
-        terminal.say_json(drawn)
+        terminal.print_json(drawn)
         return
-    for at, (name, text) in enumerate(drawn.items()):
+    for number, (name, text) in enumerate(drawn.items()):
         if len(drawn) > 1:
-            terminal.say(f"{'' if at == 0 else chr(10)}%% {name}")
-        terminal.say(text)
+            terminal.print_line(f"{'' if number == 0 else chr(10)}%% {name}")
+        terminal.print_line(text)

@@ -1,5 +1,6 @@
-"""`shoectl`: the command of operators and technicians. Here is the group and how its errors are told; the verbs have
-modules of their own.
+"""`shoectl`: the command for operators and technicians.
+
+This module has the list of verbs, and turns errors into messages and exit codes. The verbs have their own modules.
 """
 
 from __future__ import annotations
@@ -16,30 +17,30 @@ from typing import Any, NoReturn
 import click
 import structlog
 
-from controller.cli.terminal import tell
+from controller.cli.terminal import print_message
 
 DONE, FAILED, USAGE = 0, 1, 2
 
-# Where each verb is. A module is loaded when its verb is used: whoever presses TAB does not wait for all of them.
+# Module and attribute of each verb. A module is loaded when its verb is used, so that completion is fast.
 VERBS: dict[str, dict[str, str]] = {
     "The table": {
         "status": "controller.cli.table:status",
         "do": "controller.cli.do:do_verb",
         "events": "controller.cli.table:events",
         "rounds": "controller.cli.table:rounds",
-        "sim": "controller.cli.do:sim",
+        "sim": "controller.cli.sim:sim",
     },
     "The devices": {
-        "devices": "controller.cli.table:devices",
-        "counters": "controller.cli.table:counters",
-        "frames": "controller.cli.table:frames",
-        "ports": "controller.cli.devices:ports",
-        "probe": "controller.cli.devices:probe_verb",
+        "devices": "controller.cli.devices:devices",
+        "counters": "controller.cli.devices:counters",
+        "frames": "controller.cli.devices:frames",
+        "ports": "controller.cli.probe:ports",
+        "probe": "controller.cli.probe:probe_verb",
         "monitor": "controller.cli.wire:monitor",
         "capture": "controller.cli.wire:capture",
         "replay": "controller.cli.wire:replay",
-        "self-test": "controller.cli.devices:self_test_verb",
-        "conform": "controller.cli.devices:conform_verb",
+        "self-test": "controller.cli.device_tests:self_test_verb",
+        "conform": "controller.cli.device_tests:conform_verb",
     },
     "The records": {
         "journal": "controller.cli.journal:journal",
@@ -51,8 +52,8 @@ VERBS: dict[str, dict[str, str]] = {
     "This machine": {
         "doctor": "controller.cli.doctor:doctor_verb",
         "bundle": "controller.cli.bundle:bundle_verb",
-        "config": "controller.cli.people:config",
-        "person": "controller.cli.people:person",
+        "config": "controller.cli.config:config",
+        "person": "controller.cli.person:person",
         "completion": "controller.cli.completion:completion_verb",
         "man": "controller.cli.manual:man_verb",
     },
@@ -60,14 +61,14 @@ VERBS: dict[str, dict[str, str]] = {
 
 
 class Shoectl(click.Group):
-    """A group that tells every error in one line on standard error and ends with the project's exit codes."""
+    """A group that prints every error as one line on standard error, and uses the project's exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All verbs, those that belong together beside each other."""
+        """All verbs, section by section."""
         return [name for section in VERBS.values() for name in section]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb of this name, loaded if it was not yet."""
+        """The verb with this name; its module is loaded if necessary."""
         for section in VERBS.values():
             if cmd_name in section:
                 module, _, attribute = section[cmd_name].partition(":")
@@ -76,7 +77,7 @@ class Shoectl(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs with what they are for, section by section."""
+        """Write the verbs and their summaries, section by section."""
         width = max(map(len, self.list_commands(ctx)))
         for title, section in VERBS.items():
             rows = [
@@ -87,7 +88,7 @@ class Shoectl(click.Group):
                 formatter.write_dl(rows)
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
-        """Run, and exit."""
+        """Run the command and exit."""
         extra |= {"prog_name": "shoectl", "standalone_mode": False}
         sys.exit(_run(partial(super().main, args, **extra)))
 
@@ -105,21 +106,21 @@ def _run(work: Callable[[], Any]) -> int:
         return USAGE
     except click.UsageError as error:
         verb = error.ctx.command_path if error.ctx else "shoectl"
-        tell(f"{error.format_message()} (`{verb} --help` tells more)")
+        print_message(f"{error.format_message()} (see `{verb} --help`)")
         return USAGE
     except click.ClickException as error:
-        tell(error.format_message())
+        print_message(error.format_message())
         return FAILED
     except (click.Abort, KeyboardInterrupt):
-        tell("interrupted")
+        print_message("interrupted")
         return FAILED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it closes the pipe.
+        # The reader has closed the pipe. Without this, Python would report the error once more at exit.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except OSError as error:  # standard output on a full disk, say
-        tell(f"{error.filename or 'output'}: {error.strerror or error}")
+    except OSError as error:  # such as standard output on a full disk
+        print_message(f"{error.filename or 'output'}: {error.strerror or error}")
         return FAILED
     return code if isinstance(code, int) else DONE
 
@@ -127,21 +128,21 @@ def _run(work: Callable[[], Any]) -> int:
 @click.group(cls=Shoectl, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="dragonshoe", prog_name="shoectl")
 def cli() -> None:
-    """Ask the daemon of a table, act at the table, read its journal, and test its devices.
+    """Show and control a table, read its journal, and test its devices.
 
     PORT is the address of a device: /dev/ttyUSB0, usb:1209:5d0e, usb:1209:5d0e:SERIAL,
-    socket://HOST:PORT, rfc2217://HOST:PORT or hwgrep://PATTERN. `shoectl ports` lists what is here.
+    socket://HOST:PORT, rfc2217://HOST:PORT or hwgrep://PATTERN. `shoectl ports` lists them.
 
-    Every verb that tells something has --json: JSON on standard output, messages on standard error.
-    Exit code 0 is done, 1 refused or failed, 2 wrong usage.
+    Almost every verb has --json: JSON on standard output, messages on standard error. Exit codes: 0
+    for success, 1 for refused or failed, 2 for wrong usage.
     """
-    structlog.configure(  # silent but for the worst: the verbs tell themselves what happens to a connection
+    structlog.configure(  # only critical messages: the verbs report what happens to a connection themselves
         wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # as it is now: it may be replaced
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # looked up late: tests replace it
         cache_logger_on_first_use=False,
     )
 
 
 def main() -> None:
-    """The command."""
+    """Run `shoectl`."""
     cli()

@@ -1,4 +1,4 @@
-"""`shoed`: the daemon's command. It puts journal, table, devices and doors together, and tells systemd how it does."""
+"""`shoed`: the command that runs the daemon with its API, and reports its state to systemd."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from controller.daemon.systemd import notify, watchdog_s
 
 _LOG = structlog.get_logger()
 RUN_FOLDER = Path("build/run")
-BEAT_S = 10.0  # how often the watchdog is fed where systemd asks for nothing else
-THREAD_S = 0.0005  # how long a thread that searches or verifies the journal may hold up the loop; Python's own is 5 ms
+BEAT_S = 10.0  # interval of the heartbeat if systemd sets no watchdog
+THREAD_S = 0.0005  # how long a thread that reads the journal may block the event loop; Python's default is 5 ms
 
 
 async def serve(
@@ -37,16 +37,15 @@ async def serve(
     play: tuple[Path, int, float, bool] | None = None,
     announce: bool = False,
 ) -> None:
-    """Run the table until the process is asked to end."""
+    """Run the table until SIGINT or SIGTERM."""
     sys.setswitchinterval(THREAD_S)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(ending, stop.set)
-    log = structlog.get_logger()
-    loop.set_exception_handler(_unhandled)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    loop.set_exception_handler(_log_unhandled)
     daemon = Daemon(config, new_journal=new_journal)
-    daemon.listen(tell_events)
+    daemon.listen(log_events)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(daemon.close)
         api = Api(daemon)
@@ -65,36 +64,36 @@ async def serve(
             if announce:
                 _announce(config)
             notify("READY=1", "STATUS=the table is up")
-            log.info("ready", screen=config.screen.listen if config.screen else None, socket=config.control.socket)
-            _keep_for_good()
+            _LOG.info("ready", screen=config.screen.listen if config.screen else None, socket=config.control.socket)
+            _freeze_memory()
             await _beat(daemon, stopping)
         notify("STOPPING=1")
-    log.info("stopped")
+    _LOG.info("stopped")
 
 
-# What a log tells of the journal: not every card, but all that somebody may have to see to.
-TOLD = ("table.", "round.", "warning.", "access.", "action.refused", "method.changed", "count.rejected", "ledger.",
+# The journal events that are also logged: not every card, but everything that may need attention.
+LOGGED = ("table.", "round.", "warning.", "access.", "action.refused", "method.changed", "count.rejected", "ledger.",
         "deck.locked_out", "deck.removed", "deck.change_due", "device.", "host.")  # fmt: skip
-UNTOLD = ("device.reported", "device.resumed")
+NOT_LOGGED = ("device.reported", "device.resumed")
 
 
-def tell_events(ts: str, events: list[Entry]) -> None:
-    """Log what has happened at the table, bound to its device, deck and round."""
+def log_events(ts: str, events: list[Entry]) -> None:
+    """Log what happened at the table, with its device, deck and round."""
     for event in events:
-        if event.kind.startswith(TOLD) and event.kind not in UNTOLD:
+        if event.kind.startswith(LOGGED) and event.kind not in NOT_LOGGED:
             bound = {key: event.data[key] for key in ("device", "deck", "round") if key in event.data}
             note = _LOG.warning if event.kind in ("warning.raised", "round.voided", "access.denied") else _LOG.info
             note(event_text(event.event), seq=event.seq, kind=event.kind, clause=list(event.clause), **bound)
 
 
-def _unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What no code has caught is logged like everything else."""
+def _log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an exception that nothing has caught."""
     error = context.get("exception")
     _LOG.error("unexpected", what=context.get("message"), exc_info=error if isinstance(error, Exception) else None)
 
 
 def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> list[Door]:
-    """Listen at the socket, and for the screen if there is one; all of it ends with the stack."""
+    """Listen at the control socket, and for the screen if it is configured, until the stack is closed."""
     path = Path(config.control.socket)
     sockets = [unix_socket(path)]
     stack.callback(path.unlink, missing_ok=True)
@@ -115,7 +114,7 @@ def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> l
 
 
 async def _beat(daemon: Daemon, stopping: asyncio.Task[bool]) -> None:
-    """Let the table feel that time passes, and tell the watchdog that it did."""
+    """Advance the table's time and feed the watchdog, until the daemon stops."""
     every_s = watchdog_s() / 3 or BEAT_S
     while not stopping.done():
         with contextlib.suppress(TableStopped):
@@ -124,14 +123,14 @@ async def _beat(daemon: Daemon, stopping: asyncio.Task[bool]) -> None:
         await asyncio.wait([stopping], timeout=every_s)
 
 
-def _keep_for_good() -> None:
-    """What is in memory now stays there: no pass of the garbage collector looks through it again, in a deal or else."""
+def _freeze_memory() -> None:
+    """Exclude everything loaded so far from garbage collection, which would otherwise cause pauses."""
     gc.collect()
     gc.freeze()
 
 
-def _leave_no_core() -> None:
-    """A core file would hold all that devices have told, undealt cards too: none is written, and none is piped away."""
+def _disable_core_dumps() -> None:
+    """Prevent core dumps: they would contain everything the devices have reported, including undealt cards."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError):
         Path("/proc/self/coredump_filter").write_text("0")
@@ -139,7 +138,7 @@ def _leave_no_core() -> None:
 
 def _announce(config: Config) -> None:
     screen = f"http://{config.screen.listen}/" if config.screen else ""
-    click.echo(f"The table is open at {screen} (PINs: Dana, dealer, 2580; Flo, floor, 1470)")
+    click.echo(f"The table is running at {screen} (PINs: Dana, dealer, 2580; Flo, floor, 1470)")
     click.echo("Try, in another terminal:")
     for line in ("shoectl status --watch", "shoesim inject shoe jam", "shoectl events --follow"):
         click.echo(f"  .venv/bin/{line}")
@@ -151,19 +150,27 @@ def _announce(config: Config) -> None:
     "--config",
     "config_file",
     type=click.Path(path_type=Path),
-    help=f"The table's TOML file (without any option: {CONFIG_FILE}).",
+    help=f"The table's TOML file. Default: {CONFIG_FILE}.",
 )
-@click.option("--simulate", is_flag=True, help="Play a whole table: devices, cards and a robot dealer.")
+@click.option("--simulate", is_flag=True, help="Simulate a whole table: devices, cards and a robot dealer.")
 @click.option(
-    "--folder", type=click.Path(path_type=Path), default=RUN_FOLDER, show_default=True, help="For --simulate."
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=RUN_FOLDER,
+    show_default=True,
+    help="With --simulate: folder for its files.",
 )
-@click.option("--listen", default="127.0.0.1:8053", show_default=True, help="Where the screen of --simulate is.")
-@click.option("--seed", type=int, default=1, show_default=True, help="For --simulate.")
+@click.option("--listen", default="127.0.0.1:8053", show_default=True, help="With --simulate: address of the screen.")
+@click.option("--seed", type=int, default=1, show_default=True, help="With --simulate: seed of the random numbers.")
 @click.option(
-    "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="Of the simulated devices."
+    "--speed",
+    type=click.FloatRange(0.1, 100),
+    default=1.0,
+    show_default=True,
+    help="With --simulate: speed of the devices.",
 )
-@click.option("--paused", is_flag=True, help="The robot dealer of --simulate waits until he is told to go on.")
-@click.option("--new-journal", is_flag=True, help="Begin a new journal where the old one is gone.")
+@click.option("--paused", is_flag=True, help="With --simulate: start with the robot dealer paused.")
+@click.option("--new-journal", is_flag=True, help="Create a new journal if the old one is missing.")
 @click.option("--announce", is_flag=True, hidden=True)
 @click.version_option(package_name="dragonshoe")
 def shoed(
@@ -179,13 +186,13 @@ def shoed(
 ) -> None:
     """Run the shuffler and the shoe of one table, and enforce its rules.
 
-    Everything that happens is in the journal before anything moves. The screen and `shoectl` show
-    the table and take what people do.
+    Every event is written to the journal before a device acts on it. The screen and `shoectl` show
+    the table and let people act.
     """
     set_up_logs()
-    _leave_no_core()
+    _disable_core_dumps()
     if simulate and config_file:
-        raise click.UsageError("give either --config FILE or --simulate")
+        raise click.UsageError("--config and --simulate cannot be combined")
     try:
         if simulate:
             folder.mkdir(parents=True, exist_ok=True)
@@ -196,10 +203,10 @@ def shoed(
             asyncio.run(serve(read_config(config_file or CONFIG_FILE), new_journal=new_journal))
     except (ConfigError, OSError) as error:
         raise click.ClickException(str(error)) from None
-    except KeyboardInterrupt:  # before the loop has begun to listen for it
+    except KeyboardInterrupt:  # before the signal handlers were installed
         raise SystemExit(0) from None
 
 
 def main() -> None:
-    """The command."""
+    """Run `shoed`."""
     shoed(prog_name="shoed")

@@ -1,4 +1,7 @@
-"""Plain text for a terminal: aligned columns, lines that fit its width, and colour only where it can be seen."""
+"""Prints lines, tables and JSON on standard output, and messages on standard error.
+
+Lines are wrapped and coloured only on a terminal. Control characters are always spelled out.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ from firmware_bridge.wire.health import RoundTrip
 GAP = "  "
 
 
-def plain(text: str) -> str:
-    """The text with control characters spelled out: what a device sends must not steer the terminal."""
+def printable(text: str) -> str:
+    """The text with control characters spelled out, so that text from a device cannot control the terminal."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
+# --- layout ---------------------------------------------------------------------------------------------------------
+
+
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows under their heads, every column as wide as its widest cell; numbers stand to the right."""
-    columns = [[plain(cell) for cell in column] for column in zip(heads, *rows, strict=True)]
+    """The heads and the rows as aligned lines; columns of numbers are right-aligned."""
+    columns = [[printable(cell) for cell in column] for column in zip(heads, *rows, strict=True)]
     aligned = []
     for column in columns:
         width = max(len(cell) for cell in column)
@@ -33,33 +39,60 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [GAP.join(row).rstrip() for row in zip(*aligned, strict=True)]
 
 
-def pairs(rows: Iterable[tuple[str, str]], indent: str = GAP) -> list[str]:
-    """Names and what they are, the second part aligned and wrapped under itself."""
-    rows = list(rows)
-    width = max(len(name) for name, _ in rows)
-    lines: list[str] = []
-    for name, value in rows:
-        head = f"{indent}{name.ljust(width)}{GAP}"
-        lines += fold(head + plain(value), len(head))
-    return lines
-
-
-def fold(line: str, indent: int) -> list[str]:
-    """On a terminal, the line broken at its width, the rest indented; elsewhere, one line as it is."""
+def wrapped(head: str, text: str) -> list[str]:
+    """`head` and `text`, wrapped on a terminal so that all lines of the text are aligned; elsewhere, one long line."""
+    line = printable(head + text)
     if not sys.stdout.isatty():
         return [line]
-    width = max(shutil.get_terminal_size().columns, indent + 20)
-    parts = textwrap.wrap(line, width, subsequent_indent=" " * indent, drop_whitespace=False)
+    width = max(shutil.get_terminal_size().columns, len(head) + 20)
+    parts = textwrap.wrap(line, width, subsequent_indent=" " * len(head), drop_whitespace=False)
     return [part.rstrip() for part in parts] or [line]
 
 
-def say(text: str = "", colour: str | None = None, bold: bool = False) -> None:
-    """A line on standard output. click leaves the colour out where it is no terminal."""
+# --- output ---------------------------------------------------------------------------------------------------------
+
+
+def print_line(text: str = "", colour: str | None = None, bold: bool = False) -> None:
+    """A line on standard output. click removes the colour if that is not a terminal."""
     click.echo(_styled(text, colour, bold), color=_colours())
 
 
+def print_wrapped(head: str, text: str, colour: str | None = None) -> None:
+    """`head` and `text`, wrapped to the width of the terminal."""
+    for line in wrapped(head, text):
+        print_line(line, colour)
+
+
+def print_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Iterable[str | None] | None = None
+) -> None:
+    """A table with bold heads; `colours` has one entry per row."""
+    first, *lines = table(heads, rows)
+    print_line(first, bold=True)
+    for line, colour in zip(lines, colours if colours is not None else [None] * len(lines), strict=True):
+        print_line(line, colour)
+
+
+def print_pairs(pairs: Iterable[tuple[str, str]], indent: str = GAP) -> None:
+    """Names and their values, one pair per line, the values aligned."""
+    pairs = list(pairs)
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        print_wrapped(f"{indent}{name.ljust(width)}{GAP}", value)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on a line of standard output."""
+    click.echo(msgspec.json.encode(value, enc_hook=str))
+
+
+def print_message(text: str) -> None:
+    """A message for the person, on standard error."""
+    click.echo(printable(f"shoectl: {text}"), err=True)
+
+
 def styled(text: str, colour: str | None = None, bold: bool = False) -> str:
-    """The text as it is drawn on a terminal by a program that draws."""
+    """The text with its control sequences, unless the person does not want colours."""
     return text if _colours() is False else _styled(text, colour, bold)
 
 
@@ -67,28 +100,21 @@ def _styled(text: str, colour: str | None, bold: bool) -> str:
     return click.style(text, fg=colour, bold=bold or None) if colour or bold else text
 
 
-def tell(text: str) -> None:
-    """A message to the person, on standard error."""
-    click.echo(plain(f"shoectl: {text}"), err=True)
-
-
-def say_json(value: Any) -> None:
-    """One JSON value on a line of standard output."""
-    click.echo(msgspec.json.encode(value, enc_hook=str))
-
-
 def _colours() -> bool | None:
-    """False where the person wants none; None leaves it to what standard output is."""
+    """False if the person does not want colours; None lets click decide."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
+# --- values as text -------------------------------------------------------------------------------------------------
+
+
 def count(number: int, noun: str) -> str:
-    """A number of things."""
+    """A number and its noun, such as `1 frame` or `2 frames`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(milliseconds: int) -> str:
-    """A span of time as a person says it."""
+    """A duration in its two largest units, such as `1 h 5 min`."""
     seconds = milliseconds // 1000
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if days:
@@ -98,8 +124,9 @@ def duration(milliseconds: int) -> str:
     return f"{minutes} min {seconds % 60} s" if minutes else f"{milliseconds / 1000:.1f} s"
 
 
-def round_trip(found: RoundTrip | None) -> str:
-    """A measured round trip in words."""
-    if found is None:
+def round_trip(measured: RoundTrip | None) -> str:
+    """Median, minimum and 99th percentile of the measured round trips."""
+    if measured is None:
         return "not measured"
-    return f"{found.median_ms:.1f} ms (least {found.min_ms:.1f}, 99 % within {found.p99_ms:.1f}, of {found.samples})"
+    percentiles = f"minimum {measured.min_ms:.1f}, 99th percentile {measured.p99_ms:.1f}"
+    return f"{measured.median_ms:.1f} ms ({percentiles}, {count(measured.samples, 'sample')})"

@@ -1,4 +1,4 @@
-"""The verbs that show the traffic on a line, as it goes or as it was recorded: monitor, capture, replay."""
+"""The verbs that show the traffic at a port, live or from a recording: monitor, capture, replay."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import dataclasses
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import click
 
 from controller.cli import terminal
-from controller.cli.options import Address, baud_option, lines_option
+from controller.cli.options import Address, baud_option, force_option, lines_option
+from controller.cli.output_file import file_errors
 from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import (
     LONGEST_LINE,
@@ -32,16 +32,14 @@ from firmware_bridge.tools.capture import (
 from firmware_bridge.tools.listening import Listening
 from firmware_bridge.tools.probe import guess
 
-HANGING = 16  # where a line that is broken goes on: under the packet
+INDENT = 16  # the column of the packet, where wrapped lines continue
 
 hex_option = click.option("--hex", "with_hex", is_flag=True, help="Also show the bytes of every frame.")
-passive_option = click.option("--passive", is_flag=True, help="Send not one byte, only listen.")
+passive_option = click.option("--passive", is_flag=True, help="Only listen, send nothing.")
 for_option = click.option(
     "--for", "for_s", type=click.FloatRange(min=0), metavar="SECONDS", help="End after this time."
 )
-count_option = click.option(
-    "--count", type=click.IntRange(min=1), metavar="N", help="End once this many frames have been seen."
-)
+count_option = click.option("--count", type=click.IntRange(min=1), metavar="N", help="End after this many frames.")
 
 
 @click.command()
@@ -63,9 +61,9 @@ def monitor(
 ) -> None:
     """Show the traffic at PORT, decoded.
 
-    One line a frame, until Ctrl-C: seconds, direction (out is to the device), packet, numbers,
-    message. Acts as a host that opens a session and keeps it, commands nothing and stores no event;
-    with --passive it sends nothing at all. Waits for a device that is unplugged.
+    One line per frame, until Ctrl-C: seconds, direction (out is to the device), packet, numbers,
+    message. Opens a session and keeps it open, sends no command and acknowledges no event; with
+    --passive it sends nothing at all. If the device is unplugged, it waits for it.
 
     \b
     Examples:
@@ -85,7 +83,7 @@ def monitor(
 @passive_option
 @for_option
 @count_option
-@click.option("--force", is_flag=True, help="Overwrite FILE if it is there.")
+@force_option
 @lines_option
 def capture(
     address: str,
@@ -99,8 +97,8 @@ def capture(
 ) -> None:
     """Record every byte at PORT into FILE.
 
-    Shows the traffic as `monitor` does; `shoectl replay FILE` shows it again. FILE is JSON Lines,
-    written as it goes: what came before this program was killed is there.
+    Shows the traffic as `monitor` does; `shoectl replay FILE` shows it again. FILE is JSON Lines and
+    is written continuously: it is complete up to the moment when the program ends or is killed.
 
     \b
     Examples:
@@ -108,14 +106,13 @@ def capture(
       shoectl capture /dev/ttyUSB0 night.jsonl --passive --for 3600
     """
     viewer = Viewer(False, as_json)
-    with _output(file, force) as out:
+    with file_errors(file):
+        out = file.open("wb" if force else "xb", buffering=0)
+    with out:
 
         def write(line: bytes) -> None:
-            try:
+            with file_errors(file):
                 out.write(line)
-                out.flush()
-            except OSError as error:
-                raise click.ClickException(f"{file}: {error.strerror}") from None
 
         write(header_line(Header(port=address, started=utc_now(), baud=settings.baud, passive=passive)))
         records = 0
@@ -131,26 +128,14 @@ def capture(
     viewer.finish()
 
 
-@contextlib.contextmanager
-def _output(file: Path, force: bool) -> Iterator[IO[bytes]]:
-    try:
-        out = file.open("wb" if force else "xb", buffering=0)
-    except FileExistsError:
-        raise click.ClickException(f"{file} is there already; --force overwrites it") from None
-    except OSError as error:
-        raise click.ClickException(f"{file}: {error.strerror}") from None
-    with out:
-        yield out
-
-
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @hex_option
 @lines_option
 def replay(file: Path, with_hex: bool, as_json: bool) -> None:
-    """Show the capture FILE, decoded.
+    """Show the recording FILE, decoded.
 
-    The lines are those that `monitor` would have shown, then come the sums.
+    The same lines as `monitor` shows, followed by the totals.
 
     \b
     Example:
@@ -158,25 +143,23 @@ def replay(file: Path, with_hex: bool, as_json: bool) -> None:
     """
     viewer = Viewer(with_hex, as_json)
     try:
-        with file.open("rb") as lines:
+        with file_errors(file), file.open("rb") as lines:
             for record in read_capture(iter(lambda: lines.readline(LONGEST_LINE + 1), b"")):
                 if isinstance(record, Header):
                     passive = ", passive" if record.passive else ""
-                    terminal.tell(f"{file}: {record.port} at {record.baud} baud, from {record.started}{passive}")
+                    terminal.print_message(
+                        f"{file}: {record.port} at {record.baud} baud, from {record.started}{passive}"
+                    )
                 else:
                     viewer.take(record)
     except BadCapture as error:
         viewer.finish()
         raise click.ClickException(f"{file}: {error}") from None
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise click.ClickException(f"{file}: {error.strerror}") from None
     viewer.finish()
 
 
 class Viewer:
-    """Shows records as they come, then what they add up to."""
+    """Prints the frames that the records contain, and finally their totals."""
 
     def __init__(self, with_hex: bool, as_json: bool) -> None:
         self.traffic = Traffic()
@@ -184,41 +167,40 @@ class Viewer:
         self._as_json = as_json
 
     def take(self, record: Record) -> None:
-        """Show what this record completes."""
+        """Print the frames that this record completes."""
         for line in self.traffic.feed(record):
             if self._as_json:
-                terminal.say_json(line.plain())
+                terminal.print_json(line.plain())
             else:
-                self._show(line)
+                self._print(line)
 
-    def _show(self, line: Line) -> None:
+    def _print(self, line: Line) -> None:
         colour = "red" if line.bad else "cyan" if isinstance(line.what, Remark) else "yellow" if line.notes else None
-        for part in terminal.fold(terminal.plain(str(line)), HANGING):
-            terminal.say(part, colour)
+        text = str(line)
+        terminal.print_wrapped(text[:INDENT], text[INDENT:], colour)
         if self._with_hex:
             for at in range(0, len(line.raw), 24):
-                terminal.say(f"{' ' * HANGING}{line.raw[at : at + 24].hex(' ')}")
+                terminal.print_line(f"{' ' * INDENT}{line.raw[at : at + 24].hex(' ')}")
 
     def finish(self) -> None:
-        """Show the sums."""
+        """Print the totals."""
         traffic = self.traffic
         sides = [(direction, traffic.tallies[direction]) for direction in ("in", "out")]
         if self._as_json:
             tallies = {direction: dataclasses.asdict(tally) for direction, tally in sides}
-            terminal.say_json({"summary": {"seconds": traffic.seconds, **tallies, "round_trip": traffic.round_trip}})
+            terminal.print_json({"summary": {"seconds": traffic.seconds, **tallies, "round_trip": traffic.round_trip}})
             return
-        terminal.say()
+        terminal.print_line()
         heads = ("", "frames", "bad", "messages", "resends", "duplicates", "lost", "bytes", "unfinished")
         rows = [
             (direction, *(str(getattr(tally, head)) for head in heads[1:]))
             for direction, tally in sides
         ]  # fmt: skip
-        for line in terminal.table(heads, rows):
-            terminal.say(line)
-        terminal.say(f"round trip: {terminal.round_trip(traffic.round_trip)}")
-        came = traffic.tallies["in"]
-        if came.bytes and not came.frames:
-            terminal.say(f"no whole frame came in: {terminal.plain(guess(traffic.sample))}", "red")
+        terminal.print_table(heads, rows)
+        terminal.print_line(f"round trip: {terminal.round_trip(traffic.round_trip)}")
+        received = traffic.tallies["in"]
+        if received.bytes and not received.frames:
+            terminal.print_line(f"no complete frame was received: {terminal.printable(guess(traffic.sample))}", "red")
 
 
 async def _listen(
@@ -230,11 +212,11 @@ async def _listen(
     take: Callable[[Record], None],
     traffic: Traffic,
 ) -> None:
-    """Take every record until Ctrl-C, the time or the count ends it."""
+    """Pass every record to `take` until Ctrl-C, the time or the count ends it."""
     loop = asyncio.get_running_loop()
     listening = Listening(address, settings, passive=passive)
-    ending = (signal.SIGINT, signal.SIGTERM)
-    for number in ending:
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
         loop.add_signal_handler(number, listening.stop)
     if for_s is not None:
         loop.call_later(for_s, listening.stop)
@@ -248,5 +230,5 @@ async def _listen(
     except PortError as error:
         raise click.ClickException(str(error)) from None
     finally:
-        for number in ending:
+        for number in signals:
             loop.remove_signal_handler(number)

@@ -1,4 +1,4 @@
-"""`shoectl bundle`: all of it is there with the daemon up, most of it with the daemon down, nothing secret ever."""
+"""`shoectl bundle`: complete while the daemon runs, nearly complete without it, and never with a secret."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import pytest
 
 from controller.cli import bundle
 from controller.cli.bundle import archive, without_secrets
-from controller.cli.checkup import Patient
-from controller.cli.client import Client
+from controller.cli.checks.examination import Examination
 from controller.daemon.people import hash_pin
 from tests.cli.test_doctor import Machine, machine, tear
-from tests.cli.test_shoectl import complaint, shoectl
+from tests.support.shoectl import complaint, shoectl
 
 __all__ = ["machine"]  # a fixture
 
@@ -56,7 +55,7 @@ def ready(machine: Machine) -> Machine:
 
 
 def unpacked(path: Path) -> dict[str, bytes]:
-    """The parts by their names, without the folder that they are all in."""
+    """The parts by name, without the folder that contains them."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as packed:
             found = {name: packed.read(name) for name in packed.namelist()}
@@ -70,8 +69,7 @@ def unpacked(path: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "a.zip"])
 def test_everything_is_in_it(ready: Machine, tmp_path: Path, name: str) -> None:
-    patient = Patient(Client(ready.daemon.path), "", root=ready.root)
-    parts, problems = archive(patient, tmp_path / name)
+    parts, problems = archive(ready.examination(), tmp_path / name)
     assert problems == []
     found = unpacked(tmp_path / name)
     assert set(found) == set(parts) == PARTS
@@ -97,7 +95,7 @@ def test_everything_is_in_it(ready: Machine, tmp_path: Path, name: str) -> None:
 def test_nothing_secret_is_in_it(ready: Machine, tmp_path: Path) -> None:
     config = ready.path("/etc/shoed/table.toml")
     config.write_text(config.read_text() + '\n[link]\npsk = "open sesame"\n')
-    archive(Patient(Client(ready.daemon.path), "", root=ready.root), tmp_path / "a.zip")
+    archive(ready.examination(), tmp_path / "a.zip")
     found = unpacked(tmp_path / "a.zip")
     everything = b"".join(found.values())
     assert b"open sesame" not in everything
@@ -108,14 +106,14 @@ def test_nothing_secret_is_in_it(ready: Machine, tmp_path: Path) -> None:
 
 def test_with_the_daemon_down_and_a_torn_journal(ready: Machine, tmp_path: Path) -> None:
     tear(ready.journal)
-    patient = Patient(None, "nobody is there", root=ready.root)
-    _, problems = archive(patient, tmp_path / "a.tar.gz")
+    examination = Examination(None, "nobody is there", root=ready.root, user=ready.user)
+    _, problems = archive(examination, tmp_path / "a.tar.gz")
     found = unpacked(tmp_path / "a.tar.gz")
     assert problems == ["daemon/: nobody is there"]
     assert found["problems.txt"] == b"daemon/: nobody is there\n"
     assert set(found) == {part for part in PARTS if not part.startswith("daemon/")}
-    told = json.loads(found["journal/verification.json"])
-    assert (told["whole"], told["bad"]) == (False, 1)
+    output = json.loads(found["journal/verification.json"])
+    assert (output["whole"], output["bad"]) == (False, 1)
 
 
 def test_secrets_are_taken_out_of_any_text() -> None:
@@ -134,11 +132,11 @@ listen = "127.0.0.1:8053"
 PIN = 1234
 not toml at all
 """
-    told = without_secrets(text)
+    output = without_secrets(text)
     for secret in ("spaced", "inline", "abc", "more of it", "and more", '"b"', "1234"):
-        assert secret not in told
+        assert secret not in output
     for kept in ('name = "Table 1" # the key to it', "[screen]", 'listen = "127.0.0.1:8053"', "session-token ="):
-        assert kept in told
+        assert kept in output
 
 
 # --- the verb ---------------------------------------------------------------------------------------------------------
@@ -152,10 +150,10 @@ def test_the_verb(ready: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 0, done.output
     (file,) = tmp_path.glob("shoed-support-*.tar.gz")
     assert done.stdout.startswith(f"{file.name}: 17 parts, ")
-    assert "is there already" in complaint(shoectl(*words, file.name))
-    told = json.loads(shoectl(*words, file.name, "--force", "--json").stdout)
-    assert (told["file"], set(told["parts"]), told["problems"]) == (file.name, PARTS - {"config.toml"}, [])
-    assert "ends with .tar.gz" in complaint(shoectl(*words, "a.rar"), 2)
+    assert "already exists" in complaint(shoectl(*words, file.name))
+    output = json.loads(shoectl(*words, file.name, "--force", "--json").stdout)
+    assert (output["file"], set(output["parts"]), output["problems"]) == (file.name, PARTS - {"config.toml"}, [])
+    assert "must end with .tar.gz" in complaint(shoectl(*words, "a.rar"), 2)
     assert "a.zip: No such file" in complaint(shoectl(*words, "nowhere/a.zip"))
 
 

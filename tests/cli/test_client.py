@@ -1,4 +1,4 @@
-"""The daemon's API from a program's side: what is asked and answered, and every way in which that can fail."""
+"""The client of the daemon's API: requests, answers, and every way in which they can fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from controller.cli import client
-from controller.cli.client import Answered, Client, ClientError, Gone, NoDaemon, NoPermission, WrongSocket, find_socket
+from controller.cli.client import (
+    Client,
+    ClientError,
+    ConnectionLost,
+    NoDaemon,
+    NoPermission,
+    RequestRefused,
+    WrongSocket,
+    find_socket,
+)
 from tests.support.contract_daemon import TABLE, ContractDaemon, event
 
 
@@ -25,7 +34,7 @@ def daemon(tmp_path: Path) -> Iterator[ContractDaemon]:
 @pytest.fixture(autouse=True)
 def _nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(client.VARIABLE, raising=False)
-    monkeypatch.setattr(client, "PLACES", (tmp_path / "installed.sock", tmp_path / "simulated.sock"))
+    monkeypatch.setattr(client, "SOCKETS", (tmp_path / "installed.sock", tmp_path / "simulated.sock"))
 
 
 def one_line(error: ClientError) -> str:
@@ -48,25 +57,25 @@ def test_asking(daemon: ContractDaemon) -> None:
     daemon.answers["/api/v1/actions"] = {"done": True}
     assert asked.post("actions", {"action": "open_table"}) == {"done": True}
     assert daemon.asked[-1] == ("POST", "/api/v1/actions", {"action": "open_table"})
-    assert client.named("a/b c") == "a%2Fb%20c"
+    assert client.path_part("a/b c") == "a%2Fb%20c"
 
 
 def test_what_the_daemon_has_against_it(daemon: ContractDaemon) -> None:
     error = {"code": "refused", "message": "the deck is not cut", "hint": "it is cut", "clause": ["4.D", "8.C"]}
     daemon.answers["/api/v1/actions"], daemon.status["/api/v1/actions"] = {"error": error}, 409
-    with pytest.raises(Answered) as refused:
+    with pytest.raises(RequestRefused) as refused:
         Client(daemon.path).post("actions", {})
     assert one_line(refused.value) == "refused: the deck is not cut (4.D, 8.C); possible when it is cut"
     assert (refused.value.code, refused.value.status, refused.value.is_usage) == ("refused", 409, False)
-    with pytest.raises(Answered, match="there is no /api/v1/nonsense") as missing:
+    with pytest.raises(RequestRefused, match="there is no /api/v1/nonsense") as missing:
         Client(daemon.path).get("nonsense")
     assert not missing.value.is_usage
     daemon.status["/api/v1/actions"] = 400
-    with pytest.raises(Answered) as wrong:
+    with pytest.raises(RequestRefused) as wrong:
         Client(daemon.path).post("actions", {})
     assert wrong.value.is_usage
     daemon.answers["/healthz"], daemon.status["/healthz"] = {"status": "stopped", "why": "the disk is full"}, 503
-    with pytest.raises(Answered, match="the disk is full"):
+    with pytest.raises(RequestRefused, match="the disk is full"):
         Client(daemon.path).get("/healthz")
 
 
@@ -74,7 +83,7 @@ def test_what_the_daemon_has_against_it(daemon: ContractDaemon) -> None:
 
 
 def test_the_socket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed, simulated = client.PLACES
+    installed, simulated = client.SOCKETS
     with pytest.raises(NoDaemon, match="systemctl start shoed"):
         find_socket()
     simulated.touch()
@@ -96,7 +105,7 @@ def test_nobody_is_there(tmp_path: Path) -> None:
     dead = tmp_path / "dead"
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(dead))
-    with pytest.raises(NoDaemon, match="nobody listens") as ended:
+    with pytest.raises(NoDaemon, match="is not running") as ended:
         Client(dead).get("table")
     one_line(ended.value)
 
@@ -142,8 +151,8 @@ def test_it_is_no_socket_of_a_daemon(tmp_path: Path, kind: str) -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", WrongSocket),
         (b"HTTP/1.1 502 Bad\r\nContent-Length: 0\r\n\r\n", WrongSocket),
         (b"HTTP/1.1 400 Bad\r\nContent-Length: 2\r\n\r\n[]", WrongSocket),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}", Gone),
-        (b"", Gone),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}", ConnectionLost),
+        (b"", ConnectionLost),
     ],
 )
 def test_somebody_else_answers(tmp_path: Path, answer: bytes, kind: type[ClientError]) -> None:
@@ -171,8 +180,8 @@ def test_nobody_answers_in_time(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
-        with pytest.raises(Gone, match="stuck"):
-            Client(path, within_s=0.05).get("table")
+        with pytest.raises(ConnectionLost, match="stuck"):
+            Client(path, timeout_s=0.05).get("table")
 
 
 # --- the stream -------------------------------------------------------------------------------------------------------
@@ -187,13 +196,13 @@ def test_the_stream(daemon: ContractDaemon) -> None:
     daemon.send("beat", {"now_ms": 1, "ts": ""})
     assert next(messages).event == "beat"
     daemon.end_stream()
-    with pytest.raises(Gone, match="ended the connection"):
+    with pytest.raises(ConnectionLost, match="closed the connection"):
         next(messages)
 
 
 def test_a_stream_that_falls_silent(daemon: ContractDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "SILENCE_S", 1.0)
-    with pytest.raises(Gone, match="said nothing"):
+    monkeypatch.setattr(client, "STREAM_TIMEOUT_S", 1.0)
+    with pytest.raises(ConnectionLost, match="sent nothing"):
         next(Client(daemon.path).stream())
 
 

@@ -1,4 +1,4 @@
-"""`shoectl doctor`: every illness is found, and named with what mends it; a healthy machine is called healthy."""
+"""`shoectl doctor`: every problem is found and comes with its fix; a healthy machine has none."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from controller.cli import checkup, client
-from controller.cli.checkup import Finding, Patient, examine
+from controller.cli import client
+from controller.cli.checks import TOPICS, devices, examine
+from controller.cli.checks import machine as machine_checks
+from controller.cli.checks.examination import Examination, Finding
 from controller.cli.client import Client
 from controller.core.actions import Role
 from controller.daemon.config import EXAMPLE
@@ -24,10 +26,10 @@ from controller.daemon.people import People, Person, hash_pin, write_people
 from controller.daemon.version import VERSION
 from controller.journal import Journal, NewEvent
 from firmware_bridge.ports import discovery as ports_here
-from tests.cli.test_shoectl import shoectl
 from tests.journal.test_store import by_hand
 from tests.support.contract_daemon import ContractDaemon
 from tests.support.other_user import as_nobody
+from tests.support.shoectl import shoectl
 
 DEVICE = {
     "name": "shoe",
@@ -58,8 +60,9 @@ class Machine:
 
     def __init__(self, root: Path, daemon: ContractDaemon, commands: Path) -> None:
         self.root, self.daemon, self._commands = root, daemon, commands
+        self.user = grp.getgrgid(os.getgid()).gr_name
         self.file("/etc/shoed/table.toml", EXAMPLE).chmod(0o640)
-        self.file(f"/usr/lib/udev/rules.d/{checkup.RULES}")
+        self.file(f"/usr/lib/udev/rules.d/{devices.RULES}")
         for name in ("shuffler", "shoe"):
             self.file(f"/dev/shoed/{name}").chmod(0o660)
         self.file("/sys/class/rtc/rtc0/name")
@@ -89,25 +92,28 @@ class Machine:
         return found
 
     def command(self, name: str, text: str, code: int = 0, script: bool = False) -> None:
-        """A command of the system that says this, or is this."""
+        """A system command that prints this text, or is this script."""
         path = self._commands / name
         path.write_text(f"#!/bin/sh\n{text}\n" if script else f"#!/bin/sh\ncat <<'EOF'\n{text}\nEOF\nexit {code}\n")
         path.chmod(0o755)
 
     def findings(self) -> list[Finding]:
-        return list(examine(Patient(Client(self.daemon.path), "", root=self.root)))
+        return list(examine(self.examination()))
+
+    def examination(self) -> Examination:
+        return Examination(Client(self.daemon.path), "", root=self.root, user=self.user)
 
     def wrong(self) -> dict[str, Finding]:
-        """The findings that are wrong, by their topic; at most one a topic."""
+        """The problems by topic; at most one per topic."""
         found = [finding for finding in self.findings() if finding.verdict == "wrong"]
-        assert all(finding.mend for finding in found)
+        assert all(finding.fix for finding in found)
         assert len({finding.topic for finding in found}) == len(found), found
         return {finding.topic: finding for finding in found}
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    """Everything is as it should be; what only root of a real machine could make is told as if it were so."""
+    """A healthy machine. What only root could set up on a real one is patched."""
     commands = tmp_path / "commands"
     commands.mkdir()
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
@@ -115,10 +121,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
     group = grp.getgrgid(os.getgid())
     monkeypatch.setattr(pwd, "getpwnam", lambda name: me)
     monkeypatch.setattr(grp, "getgrnam", lambda name: group)
-    monkeypatch.setattr(checkup, "SERVICE", group.gr_name)
     monkeypatch.setattr(stat, "S_ISCHR", lambda mode: True)
-    monkeypatch.setattr(checkup, "IN_MEMORY", set())
-    monkeypatch.setattr(checkup, "holder_of", lambda node: "")
+    monkeypatch.setattr(machine_checks, "MEMORY_FILE_SYSTEMS", set())
+    monkeypatch.setattr(devices, "holder_of", lambda node: "")
     monkeypatch.setattr(ports_here, "serial_ports", list)
     monkeypatch.setattr(ports_here, "usb_devices", list)
     with ContractDaemon(tmp_path / "control.sock") as daemon:
@@ -128,7 +133,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
 def test_a_healthy_machine(machine: Machine) -> None:
     findings = machine.findings()
     assert {finding.verdict for finding in findings} == {"ok"}, findings
-    assert {finding.topic for finding in findings} == set(checkup.TOPICS)
+    assert {finding.topic for finding in findings} == set(TOPICS)
 
 
 def tear(journal: Path) -> None:
@@ -136,9 +141,9 @@ def tear(journal: Path) -> None:
         connection.execute("UPDATE events SET kind = 'x.y'")
 
 
-# One thing is broken; the topic that finds it; words of the finding; words of what mends it.
+# One thing is broken; the topic that finds it; words of the finding; words of its fix.
 ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
-    ("no config", lambda m: m.path("/etc/shoed/table.toml").unlink(), "config", "is not there", "config example"),
+    ("no config", lambda m: m.path("/etc/shoed/table.toml").unlink(), "config", "is missing", "config example"),
     ("bad config", lambda m: m.file("/etc/shoed/table.toml", "nmae = 1"), "config", "nmae", "sudoedit"),
     ("nobody", lambda m: write_people(m.path("/etc/shoed/people.toml"),
         People([Person("D", [Role.DEALER], hash_pin("2580", b"s"))])), "config", "as floor", "person add"),
@@ -148,7 +153,7 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
     ("journal shut", lambda m: m.journal.chmod(0o400), "permissions", "cannot read and write", "chmod u+rw "),
     ("folder shut", lambda m: m.journal.parent.chmod(0o550), "permissions", "cannot use", "chmod u+rwx "),
     ("journal seen", lambda m: m.journal.chmod(0o666), "permissions", "0666", "chmod 0640"),
-    ("rules gone", lambda m: m.path(f"/usr/lib/udev/rules.d/{checkup.RULES}").unlink(), "udev", "not there", "udevadm"),
+    ("rules gone", lambda m: m.path(f"/usr/lib/udev/rules.d/{devices.RULES}").unlink(), "udev", "missing", "udevadm"),
     ("slow FTDI", lambda m: m.file("/sys/class/tty/shoe/device/latency_timer", "16\n"), "udev", "16 ms", "echo 1 |"),
     ("unplugged", lambda m: m.path("/dev/shoed/shoe").unlink(), "ports", "shoe: /dev/shoed/shoe", "shoectl ports"),
     ("closed port", lambda m: m.path("/dev/shoed/shoe").chmod(0o600), "ports", "mode 0600", "udevadm trigger"),
@@ -162,10 +167,10 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
     ("unit old", lambda m: m.command("systemctl", SYSTEMCTL.replace("Reload=no", "Reload=yes")), "unit", "changed",
         "daemon-reload"),
     ("no door", lambda m: m.command("systemctl", 'case "$2" in *.socket) echo LoadState=loaded; echo ActiveState=dead;;'
-        f" *) echo '{SYSTEMCTL}';; esac", script=True), "unit", "no door", "start"),
-    ("cannot NTP", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=no\nCanNTP=no"), "clock", "nothing here",
+        f" *) echo '{SYSTEMCTL}';; esac", script=True), "unit", "cannot be reached", "start"),
+    ("cannot NTP", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=no\nCanNTP=no"), "clock", "no program",
         "apt install systemd-timesyncd"),
-    ("no NTP", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=no"), "clock", "nothing keeps", "set-ntp"),
+    ("no NTP", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=no"), "clock", "switched off", "set-ntp"),
     ("no sync", lambda m: m.command("timedatectl", "NTPSynchronized=no\nNTP=yes"), "clock", "not sync", "timesync"),
     ("local RTC", lambda m: m.command("timedatectl", TIMEDATECTL.replace("RTC=no", "RTC=yes")), "clock", "summer",
         "set-local-rtc 0"),
@@ -183,14 +188,14 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("make_ill", "topic", "text", "mend"), [i[1:] for i in ILLNESSES], ids=[i[0] for i in ILLNESSES]
+    ("make_ill", "topic", "text", "fix"), [i[1:] for i in ILLNESSES], ids=[i[0] for i in ILLNESSES]
 )
-def test_an_illness(machine: Machine, make_ill: Callable[[Machine], object], topic: str, text: str, mend: str) -> None:
+def test_an_illness(machine: Machine, make_ill: Callable[[Machine], object], topic: str, text: str, fix: str) -> None:
     make_ill(machine)
     (found,) = machine.wrong().values()
     assert found.topic == topic
     assert text in found.text
-    assert mend in found.mend
+    assert fix in found.fix
 
 
 def test_a_clock_that_was_set_back(machine: Machine) -> None:
@@ -210,8 +215,8 @@ def test_a_clock_that_was_set_back(machine: Machine) -> None:
     ],
 )
 def test_disks(machine: Machine, mocker: Any, kind: str, flag: int, blocks: int, files: int, text: str) -> None:
-    mocker.patch.object(checkup, "IN_MEMORY", {"tmpfs"})
-    mocker.patch.object(checkup, "_file_system", return_value=(kind, "/var"))
+    mocker.patch.object(machine_checks, "MEMORY_FILE_SYSTEMS", {"tmpfs"})
+    mocker.patch.object(machine_checks, "_file_system", return_value=(kind, "/var"))
     disk = mocker.Mock(f_flag=flag, f_bavail=blocks, f_frsize=4096, f_files=10**7, f_favail=files)
     mocker.patch.object(os, "statvfs", return_value=disk)
     assert text in machine.wrong()["disk"].text
@@ -222,15 +227,15 @@ def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
         pytest.skip("no findmnt here")
     for folder in (tmp_path, Path("/proc"), Path("/dev/shm")):
         words = ["findmnt", "-nT", str(folder), "-o", "FSTYPE,TARGET"]
-        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()
-        assert list(checkup._file_system(folder)) == told
+        output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()
+        assert list(machine_checks._file_system(folder)) == output
 
 
 def test_a_port_that_another_program_holds(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "holder_of", lambda node: " by ModemManager (pid 77)" if "shoe" in node[-4:] else "")
+    monkeypatch.setattr(devices, "holder_of", lambda node: " by ModemManager (pid 77)" if "shoe" in node[-4:] else "")
     found = machine.wrong()["ports"]
     assert "ModemManager" in found.text
-    assert found.mend == "sudo kill 77"
+    assert found.fix == "sudo kill 77"
 
 
 def test_a_link_that_was_not_good_lately(machine: Machine) -> None:
@@ -238,19 +243,19 @@ def test_a_link_that_was_not_good_lately(machine: Machine) -> None:
     machine.daemon.answers["/api/v1/devices"]["devices"][1]["history"] = samples
     (note,) = [finding for finding in machine.findings() if finding.verdict != "ok"]
     assert (note.topic, note.verdict) == ("devices", "note")
-    assert "shoe: the link was not good for 300 s" in note.text
+    assert "shoe: the link was not ok for 300 s" in note.text
 
 
 def test_groups(machine: Machine, mocker: Any) -> None:
     mocker.patch.object(grp, "getgrnam", side_effect=KeyError)
-    assert "systemd-sysusers" in machine.wrong()["groups"].mend
+    assert "systemd-sysusers" in machine.wrong()["groups"].fix
     mocker.stopall()
     mocker.patch.object(os, "geteuid", return_value=1000)
     mine = grp.getgrgid(os.getegid()).gr_name
     machine.file("/etc/shoed/table.toml", EXAMPLE.replace("shoed-floor", mine))
     assert machine.wrong() == {}
     mocker.patch.object(os, "getgrouplist", return_value=[2**30])
-    assert "usermod -aG shoed-technician" in machine.wrong()["groups"].mend
+    assert "usermod -aG shoed-technician" in machine.wrong()["groups"].fix
 
 
 def test_without_systemd(machine: Machine) -> None:
@@ -262,10 +267,10 @@ def test_without_systemd(machine: Machine) -> None:
 
 
 def test_without_a_daemon(machine: Machine) -> None:
-    patient = Patient(None, "nobody is there", root=machine.root)
-    found = {finding.topic: finding for finding in examine(patient) if finding.verdict == "wrong"}
+    examination = Examination(None, "nobody is there", root=machine.root, user=machine.user)
+    found = {finding.topic: finding for finding in examine(examination) if finding.verdict == "wrong"}
     assert set(found) == {"daemon"}
-    assert found["daemon"].mend.startswith("sudo systemctl start ")
+    assert found["daemon"].fix.startswith("sudo systemctl start ")
 
 
 def test_a_stopped_table(machine: Machine) -> None:
@@ -321,6 +326,6 @@ def test_the_verb(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = bad.stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("wrong  devices"))
     assert lines[at + 1].strip() == "$ shoectl ports"
-    assert lines[-1].endswith("1 thing wrong")
+    assert lines[-1].endswith("1 problem")
     found = json.loads(shoectl("doctor", "--json").stdout)
     assert [one["topic"] for one in found if one["verdict"] == "wrong"] == ["devices"]

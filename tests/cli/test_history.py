@@ -7,16 +7,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from controller.cli.shoectl import cli
 from controller.core.setup import Setup, ShufflerKind
 from simulators.table.house import House
 from simulators.table.people import People
-
-
-def shoectl(*words: str) -> Result:
-    return CliRunner().invoke(cli, list(words))
+from tests.support.shoectl import shoectl
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +28,9 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_round_is_rebuilt(journal: str) -> None:
-    told = shoectl("round", "2", "--journal", journal)
-    assert told.exit_code == 0
-    assert told.output.splitlines() == [
+    result = shoectl("round", "2", "--journal", journal)
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
         "round 2: deck blue-1, automated shoe, completed",
         "  seat1    3 cards",
         "  seat3    3 cards",
@@ -47,9 +42,9 @@ def test_a_round_is_rebuilt(journal: str) -> None:
 
 
 def test_what_a_wrong_count_may_have_touched_is_told(journal: str) -> None:
-    told = shoectl("impact", "red-1", "--journal", journal)
-    assert told.output.splitlines() == [
-        "deck red-1: 2 rounds with 6 stacks since its last good count",
+    result = shoectl("impact", "red-1", "--journal", journal)
+    assert result.output.splitlines() == [
+        "deck red-1: 2 rounds with 6 stacks since its last correct count",
         "  round 1: seat1 3, seat3 3, dealer 3",
         "  round 3: seat1 3, seat3 3, dealer 3",
     ]
@@ -58,12 +53,12 @@ def test_what_a_wrong_count_may_have_touched_is_told(journal: str) -> None:
 
 
 def test_what_never_was_is_said_in_one_line(journal: str) -> None:
-    told = shoectl("round", "99", "--journal", journal)
-    assert (told.exit_code, told.stderr.count("\n")) == (1, 1)
-    assert "there was no round 99" in told.stderr
-    told = shoectl("impact", "green-1", "--journal", journal)
-    assert told.exit_code == 1
-    assert "there were: blue-1, red-1" in told.stderr
+    result = shoectl("round", "99", "--journal", journal)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "there was no round 99" in result.stderr
+    result = shoectl("impact", "green-1", "--journal", journal)
+    assert result.exit_code == 1
+    assert "these were: blue-1, red-1" in result.stderr
 
 
 def test_a_forged_journal_settles_nothing(journal: str, tmp_path: Path) -> None:
@@ -75,5 +70,5 @@ def test_a_forged_journal_settles_nothing(journal: str, tmp_path: Path) -> None:
     database.execute("UPDATE events SET data = replace(data, '\"seat1\"', '\"seat6\"') WHERE kind = 'stack.taken'")
     database.commit()
     database.close()
-    told = shoectl("round", "2", "--journal", str(forged))
-    assert (told.exit_code, "seat6" in told.stdout) == (1, False)
+    result = shoectl("round", "2", "--journal", str(forged))
+    assert (result.exit_code, "seat6" in result.stdout) == (1, False)

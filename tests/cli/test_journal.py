@@ -1,4 +1,4 @@
-"""`shoectl journal` as an auditor uses it: the real command on real journals and on what was exported from them."""
+"""`shoectl journal` as an auditor uses it: the real command with real journals and exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,16 +16,14 @@ from typing import Any
 
 import pytest
 import structlog
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from controller.cli import progress
-from controller.cli.shoectl import cli
 from controller.journal import Journal, NewEvent, StoredEvent
 from tests.journal.test_chain import TS
 from tests.journal.test_store import by_hand, filled, new
+from tests.support import shoectl as command
 from tests.support import terminal
-
-SHOECTL = [sys.executable, "-c", "from controller.cli.shoectl import main; main()"]
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def shoectl(*words: str | Path, **more: Any) -> Result:
-    result = CliRunner().invoke(cli, ["journal", *map(str, words)], **more)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return command.shoectl("journal", *map(str, words), **more)
 
 
 def done(*words: str | Path, **more: Any) -> str:
@@ -54,13 +48,7 @@ def done(*words: str | Path, **more: Any) -> str:
 
 
 def complaint(*words: str | Path, code: int = 1, **more: Any) -> str:
-    """The one line of an error."""
-    result = shoectl(*words, **more)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("shoectl: ")
-    return line
+    return command.complaint(shoectl(*words, **more), code)
 
 
 def change(path: Path, statement: str) -> None:
@@ -82,7 +70,7 @@ def test_help(verb: str) -> None:
 
 def test_verify(path: Path) -> None:
     events = filled(path, 5)
-    said = f"5 events, chain whole, head {events[-1].hash}\n"
+    said = f"5 events, chain intact, head {events[-1].hash}\n"
     assert done("verify", path) == done("verify", "--journal", path) == said
     assert json.loads(done("verify", path, "--json")) == {
         "whole": True,
@@ -92,9 +80,9 @@ def test_verify(path: Path) -> None:
         "prev": "0" * 64,
         "head": events[-1].hash,
     }
-    with Journal(path) as journal:  # also while it is written
+    with Journal(path) as journal:  # also while the journal is open for writing
         journal.append([new(6)])
-        assert done("verify", path) == f"6 events, chain whole, head {journal.head.hash}\n"
+        assert done("verify", path) == f"6 events, chain intact, head {journal.head.hash}\n"
 
 
 def test_verify_names_the_first_bad_event(path: Path) -> None:
@@ -111,16 +99,16 @@ def test_verify_names_the_first_bad_event(path: Path) -> None:
 def test_verify_against_a_head_that_was_written_down(path: Path) -> None:
     events = filled(path, 5)
     head = f"5:{events[4].hash}"
-    assert "chain whole" in done("verify", path, "--expect", head)
-    assert "chain whole" in done("verify", path, "--expect", f"2:{events[1].hash.upper()}")
+    assert "chain intact" in done("verify", path, "--expect", head)
+    assert "chain intact" in done("verify", path, "--expect", f"2:{events[1].hash.upper()}")
     other = shoectl("verify", path, "--expect", f"4:{events[4].hash}")
     assert other.exit_code == 1
     assert "event 4: its hash is" in other.stdout
     change(path, "DELETE FROM events WHERE seq > 3")
-    assert "3 events, chain whole" in done("verify", path)  # from inside, nothing is wrong
+    assert "3 events, chain intact" in done("verify", path)  # nothing in the file shows it
     cut = shoectl("verify", path, "--expect", head)
     assert cut.exit_code == 1
-    assert "event 5: it is expected, but the end is event 3: it was cut off" in cut.stdout
+    assert "event 5: expected, but the last event is 3: the end was cut off" in cut.stdout
     assert "64 hexadecimal digits" in complaint("verify", path, "--expect", "5:abc", code=2)
 
 
@@ -140,9 +128,9 @@ def test_what_is_no_journal(tmp_path: Path) -> None:
 
 def test_progress_goes_to_standard_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path, 2100)
-    monkeypatch.setattr(progress, "AFTER_S", float("inf"))
+    monkeypatch.setattr(progress, "SHOW_AFTER_S", float("inf"))
     assert shoectl("verify", path).stderr == ""
-    monkeypatch.setattr(progress, "AFTER_S", 0.0)
+    monkeypatch.setattr(progress, "SHOW_AFTER_S", 0.0)
     result = shoectl("verify", path, "--json")
     assert json.loads(result.stdout)["events"] == 2100
     assert "verified 1000 of 2100 events" in result.stderr
@@ -155,12 +143,12 @@ def test_progress_goes_to_standard_error(path: Path, monkeypatch: pytest.MonkeyP
 
 def test_progress_is_a_bar_on_a_terminal(path: Path) -> None:
     filled(path, 2100)
-    program = f"from controller.cli import progress; progress.AFTER_S = 0.0; {terminal.SHOECTL}"
+    program = f"from controller.cli import progress; progress.SHOW_AFTER_S = 0.0; {terminal.SHOECTL}"
     with terminal.Terminal("journal", "verify", str(path), program=program) as screen:
         assert screen.end() == 0
     assert re.search(r"verified events +\[#+-+\] +(1000|2000)/2100", screen.shown)
     assert re.search(r"verified events +\[#+\] +2100/2100", screen.shown)
-    assert "2100 events, chain whole" in screen.shown.splitlines()[-1]
+    assert "2100 events, chain intact" in screen.shown.splitlines()[-1]
 
 
 # --- tail and show ----------------------------------------------------------------------------------------------------
@@ -193,7 +181,7 @@ def test_tail_tells_damage(path: Path) -> None:
 
 def test_tail_follows(path: Path) -> None:
     filled(path, 2)
-    words = [*SHOECTL, "journal", "tail", "-n", "1", "--follow", "--json", "--journal", str(path)]
+    words = [*command.SHOECTL, "journal", "tail", "-n", "1", "--follow", "--json", "--journal", str(path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tail:
         assert tail.stdout is not None
         assert tail.stderr is not None
@@ -230,29 +218,26 @@ def test_an_export_is_checked_elsewhere_without_the_journal(path: Path, tmp_path
     file = tmp_path / "out.jsonl"
     assert done("export", "--journal", path, file) == f"9 events from 1 to 9, head {events[8].hash}\n"
     path.unlink()
-    assert done("verify", file) == f"9 events, chain whole, head {events[8].hash}\n"
+    assert done("verify", file) == f"9 events, chain intact, head {events[8].hash}\n"
     assert done("verify", "-", input=file.read_bytes()) == done("verify", file)
-    assert "chain whole" in done("verify", file, "--expect", f"9:{events[8].hash}")
+    assert "chain intact" in done("verify", file, "--expect", f"9:{events[8].hash}")
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[3:6]))
-    said = f"3 events from 4 to 6, after {events[2].hash}, chain whole, head {events[5].hash}\n"
+    said = f"3 events from 4 to 6, after {events[2].hash}, chain intact, head {events[5].hash}\n"
     assert done("verify", file) == said
-    assert (
-        "event 2: it is expected, but the first is event 4"
-        in shoectl("verify", file, "--expect", f"2:{'0' * 64}").stdout
-    )
+    assert "event 2: expected, but the first event is 4" in shoectl("verify", file, "--expect", f"2:{'0' * 64}").stdout
 
 
 def test_a_proof(path: Path, tmp_path: Path) -> None:
     events = filled(path, 9)
     file = tmp_path / "out.jsonl"
-    told = json.loads(done("export", "--proof", "--from", "3", "--to", "7", "--json", "--journal", path, file))
+    output = json.loads(done("export", "--proof", "--from", "3", "--to", "7", "--json", "--journal", path, file))
     part = {"first": 3, "last": 7, "prev": events[1].hash, "head": events[6].hash}
-    assert told == {"file": str(file), "events": 5, **part}
+    assert output == {"file": str(file), "events": 5, **part}
     header, *lines = file.read_bytes().splitlines(keepends=True)
     assert json.loads(header) == {"format": "dragonshoe-journal", "version": 1, **part}
     assert len(lines) == 5
-    assert f"5 events from 3 to 7, after {events[1].hash}, chain whole, head {events[6].hash}" in done("verify", file)
+    assert f"5 events from 3 to 7, after {events[1].hash}, chain intact, head {events[6].hash}" in done("verify", file)
 
     def verdict(*content: bytes) -> str:
         file.write_bytes(b"".join(content))
@@ -282,18 +267,18 @@ def test_a_proof_of_the_start_begins_with_zeros(path: Path, tmp_path: Path) -> N
     filled(path, 2)
     file = tmp_path / "out.jsonl"
     done("export", "--proof", "--journal", path, file)
-    assert done("verify", file).startswith("2 events, chain whole")
+    assert done("verify", file).startswith("2 events, chain intact")
     file.write_bytes(file.read_bytes().replace(b'"prev":"0', b'"prev":"1', 1))
     assert "before event 1" in shoectl("verify", file).stdout
 
 
 def test_an_empty_journal(path: Path, tmp_path: Path) -> None:
     filled(path, 0)
-    assert done("verify", path) == f"0 events, chain whole, head {'0' * 64}\n"
+    assert done("verify", path) == f"0 events, chain intact, head {'0' * 64}\n"
     assert done("tail", "--journal", path) == ""
     assert "the last one is 0" in complaint("show", "1", "--journal", path)
     done("export", "--proof", "--journal", path, tmp_path / "out.jsonl")
-    assert done("verify", tmp_path / "out.jsonl") == f"0 events, chain whole, head {'0' * 64}\n"
+    assert done("verify", tmp_path / "out.jsonl") == f"0 events, chain intact, head {'0' * 64}\n"
     (tmp_path / "none.jsonl").touch()
     assert "neither" in complaint("verify", tmp_path / "none.jsonl")
     assert "the file is empty" in shoectl("verify", "-", input=b"").stdout
@@ -329,9 +314,9 @@ def test_export_refuses(path: Path, tmp_path: Path) -> None:
     assert file.read_text() == "mine"
     done("export", "--force", "--journal", path, file)
     assert "the journal ends at event 3" in complaint("export", "--from", "4", "--journal", path, "-")
-    assert "no events in this range" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
-    assert "JSON Lines" in complaint("export", "--proof", "--format", "csv", "--journal", path, "-", code=2)
-    assert "no JSON" in complaint("export", "--json", "--format", "csv", "--journal", path, "-", code=2)
+    assert "no events there" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
+    assert "--format jsonl" in complaint("export", "--proof", "--format", "csv", "--journal", path, "-", code=2)
+    assert "CSV on standard output" in complaint("export", "--json", "--format", "csv", "--journal", path, "-", code=2)
     assert "No such file" in complaint("export", "--journal", path, tmp_path / "none" / "out.jsonl")
 
 

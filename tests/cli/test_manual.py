@@ -1,4 +1,4 @@
-"""The manual pages: they hold what the help says, and the tools that show them have nothing against them."""
+"""The manual pages contain the whole help, and man shows them without warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from controller.cli import manual
 from controller.cli.manual import Page, pages, roff
-from tests.cli.test_shoectl import shoectl
+from tests.support.shoectl import shoectl
 
 
 def shown(page: Path, width: int) -> str:
@@ -66,8 +66,8 @@ def test_what_roff_would_take_for_its_own(tmp_path: Path) -> None:
     path = tmp_path / "odd.1"
     path.write_text(roff(Page("odd", 1, odd)), encoding="ascii")
     text = words(shown(path, 80))
-    for told in (".so /etc/passwd", "'quoted' \\n \\fBfat – a -b", ".br x\\y ^~", "--opt TEXT .x \\e"):
-        assert told in text
+    for part in (".so /etc/passwd", "'quoted' \\n \\fBfat – a -b", ".br x\\y ^~", "--opt TEXT .x \\e"):
+        assert part in text
 
 
 def test_one_page_is_printed() -> None:

@@ -1,4 +1,4 @@
-"""`shoectl` as a technician uses it: the real command against devices and strangers on real ptys."""
+"""`shoectl` as a technician uses it: the real command with devices and other programs on real ptys."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from typing import Any
 import pytest
 import serial
 import structlog
-from click.testing import CliRunner, Result
 from serial.tools import list_ports
 from serial.tools.list_ports_linux import SysFS
 
 from controller.cli import terminal
 from controller.cli.shoectl import VERBS as SECTIONS
-from controller.cli.shoectl import cli
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortSettings
 from firmware_bridge.tools.conform import Result as PointResult
@@ -31,9 +29,9 @@ from simulators.devices.faults import FaultName
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support import terminal as ptys
 from tests.support.plugged import LIMIT_S, Plugged, stranger
+from tests.support.shoectl import SHOECTL, complaint, json_lines, shoectl
 
 SPEED = 20.0
-SHOECTL = [sys.executable, "-c", "from controller.cli.shoectl import main; main()"]
 VERBS = [name for section in SECTIONS.values() for name in section]
 
 
@@ -48,26 +46,6 @@ def plugged(tmp_path: Path) -> Iterator[Plugged]:
 def _logs_as_before() -> Iterator[None]:
     yield
     structlog.reset_defaults()
-
-
-def shoectl(*words: str, obj: object = None, **more: Any) -> Result:
-    result = CliRunner().invoke(cli, list(words), obj=obj, **more)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def complaint(result: Result, code: int = 1) -> str:
-    """The one line of an error."""
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("shoectl: ")
-    return line
-
-
-def json_lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 # --- the group --------------------------------------------------------------------------------------------------------
@@ -114,7 +92,7 @@ def test_ports_that_cannot_be_opened(words: list[str], plugged: Plugged, tmp_pat
     file.touch()
     before = "motors" if "--yes" in words else ""
 
-    def told(address: str) -> str:
+    def error_line(address: str) -> str:
         result = shoectl(words[0], address, *words[1:])
         assert result.exit_code == 1
         assert result.stdout == ""
@@ -123,10 +101,10 @@ def test_ports_that_cannot_be_opened(words: list[str], plugged: Plugged, tmp_pat
         assert lines[0].startswith("shoectl: ")
         return lines[0]
 
-    assert "not there" in told(str(tmp_path / "nothing"))
-    assert "not a working serial port" in told(str(file))
+    assert "not there" in error_line(str(tmp_path / "nothing"))
+    assert "not a working serial port" in error_line(str(file))
     with serial.Serial(plugged.shoe, exclusive=True):
-        assert f"pid {os.getpid()}" in told(plugged.shoe)
+        assert f"pid {os.getpid()}" in error_line(plugged.shoe)
 
 
 # --- ports ------------------------------------------------------------------------------------------------------------
@@ -174,7 +152,7 @@ def test_probe_of_devices(plugged: Plugged) -> None:
     assert both.exit_code == 0
     assert f"{plugged.shuffler}: shuffler SH-0001" in both.stdout
     assert f"{plugged.shoe}: shoe SE-0001" in both.stdout
-    assert "1 kept for the controller, from number 1 on" in both.stdout
+    assert "1 kept for the controller, starting with number 1" in both.stdout
     first, second = (json.loads(shoectl("probe", plugged.shoe, "--json").stdout) for _ in range(2))
     assert first[0]["result"] == "found"
     assert first[0]["identity"]["serial"] == "SE-0001"
@@ -185,12 +163,12 @@ def test_probe_of_strangers_and_a_device_together(plugged: Plugged, tmp_path: Pa
     with stranger(lambda heard: b"$GPGGA,123519,4807\r\n" * 3) as gps, stranger(lambda heard: b"") as mute:
         addresses = [gps, mute, str(tmp_path / "nothing"), plugged.shoe]
         shown = shoectl("probe", *addresses, "--within", "0.5")
-        told = shoectl("probe", *addresses, "--within", "0.5", "--json")
-    assert shown.exit_code == told.exit_code == 1
+        output = shoectl("probe", *addresses, "--within", "0.5", "--json")
+    assert shown.exit_code == output.exit_code == 1
     assert "looks like lines of text: '$GPGGA" in shown.stdout
     assert "no power, or another baud rate" in shown.stdout
     assert "not there" in shown.stderr
-    assert [one["result"] for one in json.loads(told.stdout)] == ["not ours", "mute", "port error", "found"]
+    assert [one["result"] for one in json.loads(output.stdout)] == ["not ours", "mute", "port error", "found"]
 
 
 def test_probe_on_usb(tmp_path: Path) -> None:
@@ -241,7 +219,7 @@ def test_monitor_of_a_wrong_device_guesses_what_it_is() -> None:
         seen = shoectl("monitor", gps, "--for", "0.5")
     assert seen.exit_code == 0
     assert "too long" in seen.stdout
-    assert "no whole frame came in: looks like lines of text" in seen.stdout
+    assert "no complete frame was received: looks like lines of text" in seen.stdout
 
 
 def test_a_capture_replays_as_it_was_shown(plugged: Plugged, tmp_path: Path) -> None:
@@ -307,7 +285,7 @@ def test_self_test(plugged: Plugged) -> None:
     result = shoectl("self-test", plugged.shuffler, "--yes")
     assert result.exit_code == 0
     assert "motors" in result.stderr
-    assert "self test complete" in result.stdout
+    assert "self-test complete" in result.stdout
     again = json.loads(shoectl("self-test", plugged.shuffler, "--yes", "--json").stdout)
     assert again["outcome"] == "COMPLETE"
     assert again["done"]["command"] == 2
@@ -318,7 +296,7 @@ def test_self_test_that_finds_something(plugged: Plugged) -> None:
     plugged.do(lambda table, now: table.shoe.inject(FaultName.STALL, now))
     result = shoectl("self-test", plugged.shoe, "--yes")
     assert result.exit_code == 1
-    assert "self test failed" in result.stdout
+    assert "self-test failed" in result.stdout
     assert "motor, feed motor failed its test" in result.stdout
     refused = shoectl("self-test", plugged.shoe, "--yes")
     assert refused.exit_code == 1
@@ -329,8 +307,8 @@ def test_self_test_asks_first(plugged: Plugged) -> None:
     result = shoectl("self-test", plugged.shoe)
     assert result.exit_code == 2
     assert "--yes starts without asking" in result.stderr
-    told = json.loads(shoectl("probe", plugged.shoe, "--json").stdout)
-    assert told[0]["counters"]["effects"] == 0
+    output = json.loads(shoectl("probe", plugged.shoe, "--json").stdout)
+    assert output[0]["counters"]["effects"] == 0
 
 
 def test_self_test_of_a_device_that_restarts(plugged: Plugged) -> None:
@@ -351,11 +329,11 @@ def test_conform(plugged: Plugged) -> None:
     only = ["--only", "frame.crc", "--only", "session.welcome"]
     result = shoectl("conform", plugged.shoe, *only)
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1] == "2 points: 2 passed, 0 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "2 tests: 2 passed, 0 failed, 0 skipped"
     lines = json_lines(shoectl("conform", plugged.shoe, *only, "--json").stdout)
     assert [line["verdict"] for line in lines[:-1]] == ["passed", "passed"]
     assert lines[-1] == {"summary": {"passed": 2, "failed": 0, "skipped": 0}}
-    assert "there is no point levitation" in complaint(shoectl("conform", plugged.shoe, "--only", "levitation"), 2)
+    assert "unknown test levitation" in complaint(shoectl("conform", plugged.shoe, "--only", "levitation"), 2)
     assert shoectl("conform", plugged.shoe, "--with-cards").exit_code == 2
 
 
@@ -471,7 +449,7 @@ def test_colour_only_where_it_is_wanted(plugged: Plugged, no_colour: str, colour
 
 def test_tables_and_words() -> None:
     assert terminal.table(("NAME", "N"), [("a", "1"), ("long\n", "23")]) == ["NAME     N", "a        1", r"long\n  23"]
-    assert terminal.plain("a\x1b[2Jé…\x00") == r"a\x1b[2Jé…\x00"
+    assert terminal.printable("a\x1b[2Jé…\x00") == r"a\x1b[2Jé…\x00"
     assert [terminal.duration(ms) for ms in (1500, 61_000, 3_660_000, 90_000_000)] == [
         "1.5 s",
         "1 min 1 s",
@@ -483,9 +461,9 @@ def test_tables_and_words() -> None:
 
 def test_waiting_is_told_on_a_terminal() -> None:
     far, near = pty.openpty()
-    program = f"from controller.cli import progress; progress.AFTER_S = 0.1; {ptys.SHOECTL}"
+    program = f"from controller.cli import progress; progress.SHOW_AFTER_S = 0.1; {ptys.SHOECTL}"
     with ptys.Terminal("probe", os.ttyname(near), "--within", "1", program=program) as screen:
         assert screen.end() == 1
     os.close(far)
     os.close(near)
-    assert "asking /dev/pts/" in screen.shown
+    assert "waiting for /dev/pts/" in screen.shown

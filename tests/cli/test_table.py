@@ -1,4 +1,4 @@
-"""`shoectl` with a real daemon: a simulated table whose robot is paused, and a daemon as it is installed."""
+"""`shoectl` with a real daemon: at a simulated table whose robot is paused, and with an installed configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -16,15 +15,13 @@ from typing import Any
 
 import pytest
 
-from controller.cli import client, journal_proof
-from controller.cli.client import Answered, Client
+from controller.cli import client, journal_option
+from controller.cli.client import Client, RequestRefused
 from controller.daemon.config import EXAMPLE
-from tests.cli.test_shoectl import complaint, json_lines, shoectl
 from tests.support.other_user import as_nobody
 from tests.support.served import Served, simulated
-from tests.support.terminal import LIMIT_S, SHOECTL, Terminal
-
-COMMAND = [sys.executable, "-c", SHOECTL]
+from tests.support.shoectl import SHOECTL, complaint, json_lines, shoectl
+from tests.support.terminal import LIMIT_S, Terminal
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +33,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(autouse=True)
 def _this_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(journal_proof, "DEFAULT", tmp_path / "nowhere.db")
+    monkeypatch.setattr(journal_option, "DEFAULT", tmp_path / "nowhere.db")
     if "table" in request.fixturenames:
         monkeypatch.setenv(client.VARIABLE, str(request.getfixturevalue("table").socket))
 
@@ -44,7 +41,7 @@ def _this_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch,
 def done(*words: str) -> str:
     result = shoectl(*words)
     assert result.exit_code == 0, result.output
-    assert re.fullmatch(r"(shoectl: (read|verified) \d+ .*\n)*", result.stderr)  # how far it is, where that takes long
+    assert re.fullmatch(r"(shoectl: (read|verified) \d+ .*\n)*", result.stderr)  # the progress of slow operations
     return result.stdout
 
 
@@ -62,22 +59,27 @@ def until(condition: Callable[[], Any]) -> Any:
 def test_status_and_devices(table: Served) -> None:
     text = done("status")
     assert re.match(r"Simulated table: \w+, simulated, event \d+\n  now    ", text)
-    told = json.loads(done("status", "--json"))
-    assert told.keys() == table.table().keys()
+    output = json.loads(done("status", "--json"))
+    assert output.keys() == table.table().keys()
     text = done("devices")
-    for words in ("shuffler: ready, connected", "shoe: ready, connected", "protocol version 1", "frames in, 0 bad"):
+    for words in (
+        "shuffler: ready, connected",
+        "shoe: ready, connected",
+        "protocol version 1",
+        "frames received, 0 damaged",
+    ):
         assert words in text
     assert [device["name"] for device in json.loads(done("devices", "--json"))["devices"]] == ["shuffler", "shoe"]
 
 
 def test_counters_and_frames(table: Served) -> None:
     text = done("counters")
-    assert re.search(r"^COUNTED +SHUFFLER +SHOE$", text, re.MULTILINE)
+    assert re.search(r"^COUNTER +SHUFFLER +SHOE$", text, re.MULTILINE)
     assert re.search(r"^sessions +1 +1$", text, re.MULTILINE)
     assert "round trip, shoe" in text
-    told = json.loads(done("counters", "shoe", "--json"))
-    assert list(told) == ["shoe"]
-    assert told["shoe"]["counters"]["frames_in"] > 0
+    output = json.loads(done("counters", "shoe", "--json"))
+    assert list(output) == ["shoe"]
+    assert output["shoe"]["counters"]["frames_in"] > 0
     assert "no device toaster" in complaint(shoectl("counters", "toaster"))
     lines = done("frames", "shoe").splitlines()
     assert lines
@@ -104,12 +106,16 @@ def test_doing_and_being_refused(table: Served) -> None:
         ["cut_deck", "deck=red-90", "depth=x"],
         ["verify_deck"],
     ):
-        assert "did you mean" in (told := complaint(shoectl("do", *words), 2)) or "depth" in told or "needs" in told
-    assert table.table()["seq"] == head  # not even asked
-    told = complaint(shoectl("do", "verify_deck", "deck=red-90"))
-    assert told == "shoectl: refused: deck red-90 is received (4.A); possible when the deck is inspected"
-    told = complaint(shoectl("do", "verify_deck", "deck=red-90", "--role", "dealer", "--json"))
-    assert "floor" in told
+        assert (
+            "did you mean" in (output := complaint(shoectl("do", *words), 2))
+            or "depth" in output
+            or "missing" in output
+        )
+    assert table.table()["seq"] == head  # the daemon was not asked
+    output = complaint(shoectl("do", "verify_deck", "deck=red-90"))
+    assert output == "shoectl: refused: deck red-90 is received (4.A); possible when the deck is inspected"
+    output = complaint(shoectl("do", "verify_deck", "deck=red-90", "--role", "dealer", "--json"))
+    assert "floor" in output
     refusals = json_lines(done("events", "--kind", "action.refused", "--json"))
     assert "verify_deck" in json.dumps(refusals[-1]["data"])
     answer = json.loads(done("do", "remove_deck", "deck=red-90", "--json"))
@@ -118,17 +124,17 @@ def test_doing_and_being_refused(table: Served) -> None:
 
 
 def test_every_action_can_be_written(table: Served) -> None:
-    """What `shoectl do` shows as the fields is what it takes: each action gets an answer that is no wrong usage."""
+    """`shoectl do` accepts the fields that it lists: every action is answered by the table, none is wrong usage."""
     for action in json.loads(done("do", "--json"))["actions"]:
         if action["allowed"]:
-            continue  # nothing is to happen here
+            continue  # it would be carried out
         values = {"integer": "1", "boolean": "yes", "integers": "1,2", "string": "red-91"}
         fields = [
             f"{field['name']}={(field.get('choices') or [values.get(field['type'], 'none')])[0]}"
             for field in action["fields"]
         ]
         if any(field.endswith("=none") for field in fields):
-            continue  # nothing to choose from, so nothing to do it with
+            continue  # there is nothing to choose from
         assert "refused: " in complaint(shoectl("do", action["action"], *fields)), action
 
 
@@ -149,7 +155,7 @@ def test_status_watch_on_a_terminal(table: Served) -> None:
 def test_following_until_the_daemon_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with simulated(tmp_path, "--paused") as (served, _):
         monkeypatch.setenv(client.VARIABLE, str(served.socket))
-        words = [*COMMAND, "events", "--follow", "--after", "0", "--kind", "table", "--json"]
+        words = [*SHOECTL, "events", "--follow", "--after", "0", "--kind", "table", "--json"]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen(words, **pipes) as following:
             assert following.stdout is not None
@@ -161,9 +167,9 @@ def test_following_until_the_daemon_ends(tmp_path: Path, monkeypatch: pytest.Mon
             assert following.wait(LIMIT_S) == 1
             (line,) = following.stderr.read().splitlines()
             assert line.startswith("shoectl: ")
-            assert "the daemon has ended the connection" in line
+            assert "the daemon closed the connection" in line
             assert following.stdout.read() == ""
-        assert "nobody listens" in complaint(shoectl("status"))
+        assert "is not running" in complaint(shoectl("status"))
 
 
 # --- a played round, and what was written of it -----------------------------------------------------------------------
@@ -185,25 +191,25 @@ def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     first = json.loads(done("rounds", "--json"))["rounds"][-1]
     assert (first["round"], first["ended"]) == (1, "completed")
     assert re.search(r"^ +1  .* completed +\d+$", done("rounds"), re.MULTILINE)
-    told = json.loads(done("round", "1", "--json"))  # from the journal, which the daemon names
-    assert told == {name: value for name, value in played.get("/api/v1/rounds/1").items() if name in told}
+    output = json.loads(done("round", "1", "--json"))  # from the journal, which the daemon names
+    assert output == {name: value for name, value in played.get("/api/v1/rounds/1").items() if name in output}
     events = json_lines(done("events", "--round", "1", "-n", "500", "--json"))
     assert {event["data"].get("round") for event in events} == {1}
     assert "round.completed" in {event["kind"] for event in events}
-    assert "chain whole" in done("journal", "verify")
+    assert "chain intact" in done("journal", "verify")
     assert f"deck {first['deck']}: " in done("impact", first["deck"])
 
 
 def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_path: Path, mocker: Any) -> None:
     forbidden = tmp_path / "journal.db"
     forbidden.touch()
-    mocker.patch.object(journal_proof, "DEFAULT", forbidden)
+    mocker.patch.object(journal_option, "DEFAULT", forbidden)
     mocker.patch("controller.journal.reader.os.access", return_value=False)
     mocker.patch.dict(os.environ, {client.VARIABLE: str(played.socket)})
     result = shoectl("round", "1")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("round 1: deck ")
-    assert "the chain was not checked here" in result.stderr
+    assert "its chain was not checked" in result.stderr
     assert "there was no round 99" in complaint(shoectl("round", "99"))
     assert "may not read it" in complaint(shoectl("round", "1", "--journal", str(forbidden)))
     mocker.patch.dict(os.environ, {client.VARIABLE: str(tmp_path / "nothing")})
@@ -215,10 +221,10 @@ def test_doctor_and_bundle(played: Served, monkeypatch: pytest.MonkeyPatch, tmp_
     played.wait(lambda seen: all(device["state"] in ("ready", "working") for device in seen["devices"]))
     text = done("doctor")
     assert "nothing is wrong" in text
-    assert "chain whole" in text
+    assert "chain intact" in text
     file = tmp_path / "support.zip"
-    told = json.loads(done("bundle", str(file), "--json"))
-    assert [problem for problem in told["problems"] if not problem.startswith(("log", "kernel"))] == []
+    output = json.loads(done("bundle", str(file), "--json"))
+    assert [problem for problem in output["problems"] if not problem.startswith(("log", "kernel"))] == []
     with zipfile.ZipFile(file) as packed:
         parts = {name.removeprefix("support/"): packed.read(name) for name in packed.namelist()}
     assert json.loads(parts["journal/verification.json"])["whole"] is True
@@ -237,7 +243,7 @@ def test_playing_with_the_simulation(table: Served) -> None:
     assert {"jam", "unplug", "noise"} <= names
     assert "foo" in complaint(shoectl("sim", "inject", "shoe", "foo"), 2)
     done("sim", "inject", "shoe", "unplug")
-    until(lambda: re.search(r"^shoe: \w+, not connected.*\n +trouble +", shoectl("devices").stdout, re.MULTILINE))
+    until(lambda: re.search(r"^shoe: \w+, not connected.*\n +problem +", shoectl("devices").stdout, re.MULTILINE))
     assert shoectl("devices").exit_code == 1
     found = json.loads(shoectl("doctor", "--json").stdout)
     assert [one["text"] for one in found if one["verdict"] == "wrong" and one["text"].startswith("shoe: not connected")]
@@ -255,7 +261,7 @@ def test_playing_with_the_simulation(table: Served) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """A daemon with its configuration, whose devices are not there."""
+    """A daemon with a configuration, without its devices."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.getuid() and folder not in (Path("/"), Path("/tmp")):
             folder.chmod(0o755)
@@ -275,16 +281,16 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_who_one_is_decides(installed: Served) -> None:
-    told = complaint(shoectl("do", "open_table"))
-    assert "root is not" in told
-    assert "dealer" in told
-    told = complaint(shoectl("sim", "pause"))
-    assert "simulat" in told
+    output = complaint(shoectl("do", "open_table"))
+    assert "root is not" in output
+    assert "dealer" in output
+    output = complaint(shoectl("sim", "pause"))
+    assert "simulat" in output
 
     def ask() -> tuple[int, str, str]:
         try:
             Client(installed.socket).get("table")
-        except Answered as error:
+        except RequestRefused as error:
             return error.status, error.code, str(error)
         return 200, "", ""
 
@@ -294,12 +300,12 @@ def test_who_one_is_decides(installed: Served) -> None:
 
 
 def test_devices_that_are_not_there(installed: Served) -> None:
-    until(lambda: "trouble" in shoectl("devices").stdout)
+    until(lambda: "problem" in shoectl("devices").stdout)
     result = shoectl("devices")
     assert result.exit_code == 1
-    assert re.search(r"trouble +.*/dev/shoe: not there", result.stdout)
+    assert re.search(r"problem +.*/dev/shoe: not there", result.stdout)
     found = json.loads(shoectl("doctor", "--config", str(installed.folder / "table.toml"), "--json").stdout)
     wrong = {one["topic"]: one for one in found if one["verdict"] == "wrong"}
-    assert "not there" in wrong["ports"]["text"]
+    assert "is missing" in wrong["ports"]["text"]
     assert "not connected" in wrong["devices"]["text"]
     assert all(one["mend"] for one in wrong.values())

@@ -1,5 +1,5 @@
-"""The verbs that ask the daemon, where the daemon does what a real one does not do on request: says strange things,
-ends in the middle. What they do with a real one is in test_daemon_cli.py.
+"""The verbs that use the daemon, with a daemon that does what a real one does not do on request: it sends strange text,
+and closes the connection at any moment. test_table.py uses a real one.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import json
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,9 @@ from hypothesis import strategies as st
 from controller.api.table_view import stopped_picture
 from controller.cli import client, completion
 from controller.cli.completion import SCRIPTS
-from tests.cli.test_shoectl import complaint, json_lines, shoectl
 from tests.support.contract_daemon import TABLE, ContractDaemon, event
-from tests.support.terminal import SHOECTL, Terminal
-
-COMMAND = [sys.executable, "-c", SHOECTL]
+from tests.support.shoectl import SHOECTL, complaint, json_lines, shoectl
+from tests.support.terminal import Terminal
 
 
 @pytest.fixture
@@ -56,9 +53,9 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contract
     ids=" ".join,
 )
 def test_without_a_daemon(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "nothing.sock: no daemon" in complaint(shoectl(*words, "--socket", str(tmp_path / "nothing.sock")))
+    assert "nothing.sock: no such socket" in complaint(shoectl(*words, "--socket", str(tmp_path / "nothing.sock")))
     monkeypatch.delenv(client.VARIABLE, raising=False)
-    monkeypatch.setattr(client, "PLACES", (tmp_path / "a", tmp_path / "b"))
+    monkeypatch.setattr(client, "SOCKETS", (tmp_path / "a", tmp_path / "b"))
     assert "systemctl start shoed" in complaint(shoectl(*words))
 
 
@@ -128,7 +125,7 @@ def test_status_watch_draws_in_place(daemon: ContractDaemon) -> None:
         daemon.send("table", TABLE)
         screen.until(r"event 812(.|\n)*dispense")
         daemon.send("beat", {"now_ms": TABLE["now_ms"] + 120_000, "ts": ""})
-        screen.until(r"58 min 0 s")  # two minutes less: the clock goes on without a new picture
+        screen.until(r"58 min 0 s")  # two minutes less: the clock advances without a new state
         height = len(screen.shown.split("\x1b[J")[0].splitlines())
         assert f"\x1b[{height}F" in screen.shown
         daemon.send("table", later)
@@ -172,7 +169,7 @@ def test_status_watch_without_a_terminal(daemon: ContractDaemon) -> None:
 
 def test_following_until_the_daemon_is_gone(daemon: ContractDaemon) -> None:
     daemon.answers["/api/v1/journal"] = {"head": 5}
-    daemon.answers["/api/v1/events"] = {"events": [event(6), event(5)], "head": 9}  # it went on meanwhile
+    daemon.answers["/api/v1/events"] = {"events": [event(6), event(5)], "head": 9}  # more happened meanwhile
     for seq, kind in ((6, "stack.taken"), (7, "stack.taken"), (8, "round.completed"), (9, "round.started")):
         daemon.send("journal", event(seq, kind), seq)
     daemon.send("gap", {"from": 10})
@@ -181,8 +178,8 @@ def test_following_until_the_daemon_is_gone(daemon: ContractDaemon) -> None:
     assert result.exit_code == 1
     assert [found["seq"] for found in json_lines(result.stdout)] == [5, 6, 7, 8, 9]
     gap, gone = result.stderr.splitlines()
-    assert "passed over" in gap
-    assert "the daemon has ended the connection" in gone
+    assert "skipped" in gap
+    assert "the daemon closed the connection" in gone
     assert daemon.asked[-1] == ("GET", "/api/v1/events/stream", {"after": "6", "only": "journal"})
 
 
@@ -194,7 +191,7 @@ def test_following_one_kind(daemon: ContractDaemon) -> None:
     daemon.end_stream()
     result = shoectl("events", "-f", "--kind", "round")
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["8"]
-    assert "--follow goes with" in complaint(shoectl("events", "-f", "--deck", "red-1"), 2)
+    assert "--follow can only be combined" in complaint(shoectl("events", "-f", "--deck", "red-1"), 2)
 
 
 def test_what_an_event_says_cannot_steer_the_terminal(daemon: ContractDaemon) -> None:
@@ -238,25 +235,25 @@ def test_do_sends_what_was_written(daemon: ContractDaemon, words: list[str], bod
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["cut_dekc"], "did you mean cut_deck?"),
         (["cut_deck", "dek=red-1"], "did you mean deck?"),
-        (["cut_deck", "deck"], "deck has no value; write deck=red-1|blue-1"),
-        (["cut_deck", "deck=red-1"], "cut_deck also needs depth=NUMBER"),
-        (["cut_deck", "deck=green", "depth=1"], "deck is one of red-1, blue-1, not 'green'"),
-        (["cut_deck", "deck=red-1", "depth=ten"], "depth is a number, not 'ten'"),
-        (["cut_deck", "deck=red-1", "depth="], "depth is a number, not ''"),
-        (["cut_deck", "deck=red-1", "depth=1,2"], "depth is a number, not '1,2'"),
+        (["cut_deck", "deck"], "deck has no value; expected deck=red-1|blue-1"),
+        (["cut_deck", "deck=red-1"], "cut_deck is missing depth=NUMBER"),
+        (["cut_deck", "deck=green", "depth=1"], "deck must be one of red-1, blue-1, not 'green'"),
+        (["cut_deck", "deck=red-1", "depth=ten"], "depth must be a number, not 'ten'"),
+        (["cut_deck", "deck=red-1", "depth="], "depth must be a number, not ''"),
+        (["cut_deck", "deck=red-1", "depth=1,2"], "depth must be a number, not '1,2'"),
         (["cut_deck", "deck=red-1", "deck=red-1"], "deck is given twice"),
-        (["close_bets", "seats=1,,2"], "seats is a list of numbers such as 1,3,6"),
-        (["close_bets", "cards=1"], "close_bets has no field 'cards'; it has seats"),
-        (["inspect_deck", "deck=a", "good=maybe"], "good is yes or no, not 'maybe'"),
+        (["close_bets", "seats=1,,2"], "seats must be a list of numbers such as 1,3,6"),
+        (["close_bets", "cards=1"], "close_bets has no field 'cards'; expected one of seats"),
+        (["inspect_deck", "deck=a", "good=maybe"], "good must be yes or no, not 'maybe'"),
         (["cut_deck", "--role", "king"], "--role"),
     ],
 )
-def test_do_refuses_wrong_words_before_it_asks(daemon: ContractDaemon, words: list[str], told: str) -> None:
-    assert told in complaint(shoectl("do", *words), 2)
+def test_do_refuses_wrong_words_before_it_asks(daemon: ContractDaemon, words: list[str], output: str) -> None:
+    assert output in complaint(shoectl("do", *words), 2)
     assert all(method == "GET" for method, *_ in daemon.asked)
 
 
@@ -304,11 +301,11 @@ def test_the_scripts_are_written_under_the_names_that_the_shells_look_for(tmp_pa
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The commands in a folder, to be found by a shell."""
+    """A folder with the command, for the PATH of a shell."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "shoectl"
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(SHOECTL)} "$@"\n')
     program.chmod(0o755)
     return folder
 
@@ -386,7 +383,7 @@ def test_completion_without_a_daemon_offers_nothing_and_says_nothing(programs: P
 
 # --- whatever a person types ------------------------------------------------------------------------------------------
 
-BROKEN = "\udcff"  # what a byte that is no UTF-8 becomes
+BROKEN = "\udcff"  # how Python decodes a byte that is not UTF-8
 TEXT = st.text(st.one_of(st.characters(exclude_characters="\0"), st.sampled_from(BROKEN + "\x1b\n=,-1")), max_size=8)
 WORDS = st.one_of(
     TEXT,
@@ -405,14 +402,16 @@ VERBS = st.sampled_from(
 @given(verb=VERBS, words=st.lists(WORDS, max_size=4))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_no_word_makes_a_traceback(verb: list[str], words: list[str]) -> None:
-    result = shoectl(*verb, *(word for word in words if word not in ("-w", "-f")), obj=None)  # raises what is no exit
+    result = shoectl(
+        *verb, *(word for word in words if word not in ("-w", "-f")), obj=None
+    )  # raises anything but an exit
     assert result.exit_code in (0, 1, 2)
     assert "Traceback" not in result.output
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _a_daemon_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For the test above, which has no fixtures of its own: hypothesis calls it many times."""
+    """For the test above: hypothesis calls it many times, so it has no fixtures of its own."""
     with pytest.MonkeyPatch.context() as patch, ContractDaemon(tmp_path_factory.mktemp("all") / "s") as running:
         running.answers["/api/v1/events"] = {"events": [event(5)], "head": 5}
         running.answers["/api/v1/rounds"] = {"rounds": []}

@@ -31,11 +31,11 @@ from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
 from simulators.table.house import capabilities, deck_names
-from tests.cli.test_shoectl import shoectl
 from tests.crash.outside import Outside
 from tests.daemon.test_shoed import config_file
 from tests.support.plugged import Plugged
 from tests.support.served import LIMIT_S, Served, UnixConnection
+from tests.support.shoectl import shoectl
 
 LETTERS = "QXZJKVWY"  # one for each kind of card
 WINDOW = 8  # so many cards in a row are no accident

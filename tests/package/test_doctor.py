@@ -98,7 +98,7 @@ def do(machine: Machine, mend: str) -> None:
 
 def test_a_new_machine_lacks_people_devices_and_the_time(machine: Machine) -> None:
     found = wrong(machine)
-    assert "/dev/shoed/shuffler is not there" in str(found)
+    assert "/dev/shoed/shuffler is missing" in str(found)
     lacks = [(one["topic"], one["mend"]) for one in found]
     assert lacks == [
         ("config", "sudo shoectl person add NAME --role dealer"),
@@ -121,7 +121,7 @@ def test_set_up_as_it_says_it_is_content(machine: Machine) -> None:
     write(machine, "/etc/systemd/ntp-units.d/keeper.list", "keeper.service\n")
     machine.run("systemctl daemon-reload && systemctl restart systemd-timedated")
     (clock,) = wrong(machine)
-    assert (clock["topic"], clock["text"]) == ("clock", "nothing keeps the clock right")
+    assert (clock["topic"], clock["text"]) == ("clock", "synchronisation of the clock is switched off")
     do(machine, clock["mend"])
     until("content", lambda: content(machine))
     assert machine.run("shoectl doctor").endswith("nothing is wrong")
@@ -138,26 +138,26 @@ def write(machine: Machine, path: str, text: str) -> None:
 BROKEN: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
     "stopped": (
         "systemctl stop shoed",
-        [("daemon", "no daemon here", "systemctl start shoed"), ("unit", "inactive", "systemctl restart shoed")],
+        [("daemon", "no daemon is running", "systemctl start shoed"), ("unit", "inactive", "systemctl restart shoed")],
     ),
     "masked": (
         "systemctl mask --now shoed",
         [
-            ("daemon", "no daemon here", "systemctl unmask shoed && "),
+            ("daemon", "no daemon is running", "systemctl unmask shoed && "),
             ("unit", "is masked", "systemctl unmask shoed && "),
         ],
     ),
     "masked until the next boot": (
         "systemctl mask --runtime --now shoed",
         [
-            ("daemon", "no daemon here", "unmask --runtime shoed && "),
+            ("daemon", "no daemon is running", "unmask --runtime shoed && "),
             ("unit", "is masked", "unmask --runtime shoed && "),
         ],
     ),
     "switched off": ("systemctl disable shoed", [("unit", "does not start with", "systemctl enable shoed")]),
     "page without a door": (
         "systemctl stop shoed.socket",
-        [("daemon", "no daemon here", "systemctl start shoed"), ("unit", "inactive", "systemctl restart shoed")],
+        [("daemon", "no daemon is running", "systemctl start shoed"), ("unit", "inactive", "systemctl restart shoed")],
     ),
     "unit edited": ("echo >> /lib/systemd/system/shoed.service", [("unit", "was changed", "systemctl daemon-reload")]),
     "journal for all": ("chmod 0777 /var/lib/shoed", [("permissions", "0777", "chmod 0750 /var/lib/shoed")]),
@@ -186,8 +186,8 @@ BROKEN: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
             ("unit", "", "journalctl"),
         ],
     ),
-    "rules gone": ("rm /lib/udev/rules.d/70-shoed.rules", [("udev", "is not there", "apt install --reinstall")]),
-    "clock": ("timedatectl set-ntp false", [("clock", "nothing keeps the clock right", "timedatectl set-ntp true")]),
+    "rules gone": ("rm /lib/udev/rules.d/70-shoed.rules", [("udev", "is missing", "apt install --reinstall")]),
+    "clock": ("timedatectl set-ntp false", [("clock", "is switched off", "timedatectl set-ntp true")]),
 }
 
 

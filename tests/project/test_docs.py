@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from controller.cli.checkup import TOPICS
+from controller.cli.checks import TOPICS
 from controller.cli.shoectl import cli as shoectl
 from controller.journal import JournalReader
 from controller.journal.export import json_lines, span

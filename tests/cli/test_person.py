@@ -1,4 +1,4 @@
-"""`shoectl person` and `shoectl config`: who may sign in, and the configuration file."""
+"""`shoectl person`: who may sign in, in which roles, with which PIN."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.daemon.config import EXAMPLE
 from controller.daemon.people import check_pin, read_people
-from tests.cli.test_shoectl import complaint, shoectl
+from tests.support.shoectl import complaint, shoectl
 from tests.support.terminal import Terminal
 
 
@@ -26,9 +25,9 @@ def person(people: Path, *words: str, pin: str = "") -> str:
 
 def refused(people: Path, *words: str, pin: str = "", code: int = 1) -> str:
     before = people.read_bytes() if people.exists() else None
-    told = complaint(shoectl("person", *words, "--people", str(people), input=pin), code)
+    output = complaint(shoectl("person", *words, "--people", str(people), input=pin), code)
     assert (people.read_bytes() if people.exists() else None) == before
-    return told
+    return output
 
 
 def test_a_person_comes_changes_and_goes(people: Path) -> None:
@@ -54,13 +53,13 @@ def test_what_is_refused(people: Path) -> None:
     assert "4 to 12 digits" in refused(people, "add", "Dana", "--role", "dealer", pin="12\n")
     assert "4 to 12 digits" in refused(people, "add", "Dana", "--role", "dealer", pin="")
     assert "too easy" in refused(people, "add", "Dana", "--role", "dealer", pin="1111\n")
-    assert "no name" in refused(people, "add", 'x"\n[[person]]', "--role", "dealer", pin="2580\n", code=2)
+    assert "not a valid name" in refused(people, "add", 'x"\n[[person]]', "--role", "dealer", pin="2580\n", code=2)
     assert "--role" in refused(people, "add", "Dana", pin="2580\n", code=2)
     assert "--role" in refused(people, "add", "Dana", "--role", "king", pin="2580\n", code=2)
     person(people, "add", "Dana", "--role", "dealer", pin="2580\n")
-    assert "there already" in refused(people, "add", "Dana", "--role", "floor", pin="2580\n")
+    assert "already exists" in refused(people, "add", "Dana", "--role", "floor", pin="2580\n")
     for verb in (["pin", "Flo"], ["remove", "Flo"], ["roles", "Flo", "--role", "floor"]):
-        assert "there is no Flo; there is Dana" in refused(people, *verb, pin="2580\n")
+        assert "there is no Flo; registered: Dana" in refused(people, *verb, pin="2580\n")
     people.write_text("[[person]]\nname = 1\n")
     assert "people.toml" in refused(people, "list")
 
@@ -74,22 +73,3 @@ def test_the_pin_is_asked_for_and_not_seen(people: Path) -> None:
         assert screen.end() == 0
     assert "2580" not in screen.shown
     assert check_pin(read_people(people), "Dana", "2580")[1]
-
-
-def test_config(tmp_path: Path) -> None:
-    file = tmp_path / "table.toml"
-    file.write_text(shoectl("config", "example").stdout)
-    assert file.read_text() == EXAMPLE
-    good = shoectl("config", "check", str(file))
-    assert (good.exit_code, good.stdout) == (0, f"{file}: good: Table 1, automated shoe, backs red, blue\n")
-    assert json.loads(shoectl("config", "check", str(file), "--json").stdout)["good"] is True
-    file.write_text("nmae = 1\n[table]\nseats = 'six'\n")
-    bad = shoectl("config", "check", str(file))
-    assert (bad.exit_code, bad.stdout) == (1, "")
-    first, second = bad.stderr.splitlines()
-    assert first.startswith(f"shoectl: {file}: nmae: ")
-    assert "table.seats" in second
-    told = shoectl("config", "check", str(file), "--json")
-    assert (told.exit_code, told.stderr) == (1, "")
-    assert len(json.loads(told.stdout)["faults"]) == 2
-    assert "No such file" in complaint(shoectl("config", "check", str(tmp_path / "nothing")))

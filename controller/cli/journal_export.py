@@ -1,0 +1,64 @@
+"""`shoectl journal export`: writes events into a file, as JSON Lines or CSV."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from controller.cli import terminal
+from controller.cli.journal_option import journal_errors, journal_option, number_type
+from controller.cli.options import force_option, json_option
+from controller.cli.output_file import complete_file
+from controller.cli.progress import Progress
+from controller.journal import JournalReader
+from controller.journal.export import csv_lines, json_lines, span
+
+
+@click.command()
+@click.argument("file", metavar="FILE|-", type=click.Path(path_type=Path))
+@click.option("--from", "first", type=number_type, metavar="SEQ", help="The first event. Default: 1.")
+@click.option("--to", "last", type=number_type, metavar="SEQ", help="The last event. Default: the newest.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True,
+              help="JSON Lines, or CSV for a spreadsheet.")  # fmt: skip
+@click.option("--proof", is_flag=True, help="Check the chain, and start with a header that says which events follow.")
+@force_option
+@journal_option
+@json_option
+@journal_errors()
+def export(
+    file: Path, first: int | None, last: int | None, form: str, proof: bool, force: bool, path: Path, as_json: bool
+) -> None:
+    """Write events into FILE, or to standard output for -.
+
+    `shoectl journal verify FILE` checks JSON Lines on any machine, without the journal. With
+    --proof it also detects events missing from the end of FILE. The head that it prints must equal
+    the one that was handed out. FILE is written completely or not at all.
+
+    \b
+    Examples:
+      shoectl journal export --proof night.jsonl
+      shoectl journal export --from 4000 --to 4999 --format csv rounds.csv
+      shoectl journal export - | jq .kind
+    """
+    if form == "csv" and proof:
+        raise click.UsageError("--proof needs --format jsonl")
+    to_stdout = str(file) == "-"
+    if as_json and to_stdout and form == "csv":
+        raise click.UsageError("--json cannot be combined with CSV on standard output")
+    with JournalReader(path) as reader, Progress("wrote {} events") as progress:
+        part = span(reader, first, last)
+        progress.length = part.count
+        lines = progress.over(csv_lines(reader, part) if form == "csv" else json_lines(reader, part, proof=proof))
+        if to_stdout:
+            sys.stdout.buffer.writelines(lines)
+        else:
+            with complete_file(file, force) as out:
+                out.writelines(lines)
+    if as_json and not to_stdout:
+        terminal.print_json({"file": str(file), "events": part.count, **msgspec.to_builtins(part)})
+        return
+    summary = f"{terminal.count(part.count, 'event')} from {part.first} to {part.last}, head {part.head}"
+    terminal.print_message(summary) if to_stdout else terminal.print_line(summary)
