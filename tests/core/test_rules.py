@@ -15,7 +15,7 @@ from controller.cli import rules
 from controller.cli.shoectl import cli
 from controller.core.clauses import CLAUSES, enforced_by, matching
 from controller.core.machines import MACHINES
-from tests.project.test_imports import IMPURE, IMPURE_CALLS, ROOT, files, imported, top_names, tree
+from tests.support.imports import IMPURE, IMPURE_CALLS, ROOT, files, imported, top_names, tree
 
 CORE = files("controller/core")
 
