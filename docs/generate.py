@@ -1,4 +1,4 @@
-"""Writes the generated parts of docs/: run `make docs` after a change; a test fails when a part is not fresh."""
+"""Writes the generated parts of docs/. Run `make docs` after a change; a test fails while a part is out of date."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import msgspec
 
 from controller.api import available_actions, rulebook
 from controller.api.openapi import describe
+from controller.core.events import KINDS
 from controller.core.machines import MACHINES, StateMachine
 from controller.core.state import State
 from controller.games import RULEBOOK
@@ -21,6 +22,7 @@ from firmware_bridge.connection import STAGES, Stage
 from firmware_bridge.wire import messages
 from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
 from simulators.devices import faults
+from tests.support.imports import SIMULATION_STARTS_IN, direct_imports, package_of
 
 DOCS = Path(__file__).parent
 
@@ -96,9 +98,9 @@ def enum_tables() -> str:
 
 
 def fault_table() -> str:
-    """Every fault with the remark in the source as its meaning."""
+    """Every fault, described by the comment beside it in the source."""
     source = Path(faults.__file__).read_text()
-    out = ["| fault | of | what happens |", "| --- | --- | --- |"]
+    out = ["| fault | affects | what happens |", "| --- | --- | --- |"]
     for fault in faults.FaultName:
         remark = re.search(rf'^    {fault.name} = "\w+"  # (.*)$', source, re.M)
         assert remark, fault
@@ -116,9 +118,25 @@ def stage_diagram() -> str:
     return "\n".join([*out, "```"])
 
 
+def package_diagram() -> str:
+    """The packages and the direction of their imports as a Mermaid diagram, read from the source."""
+    imports = direct_imports()
+    node = {name: name.replace(".", "_") for name in imports}
+    out = ["```mermaid", "flowchart TD"]
+    for folder in ("controller", "simulators", "firmware_bridge"):
+        inside = sorted(name for name in imports if name.startswith(f"{folder}."))
+        out.append(f"    subgraph {folder}")
+        out += [f"        {node[name]}[{name.removeprefix(folder + '.')}]" for name in inside]
+        out.append("    end")
+    for package, targets in sorted(imports.items()):
+        out += [f"    {node[package]} --> {node[target]}" for target in sorted(targets)]
+    out.append(f"    {node[package_of(SIMULATION_STARTS_IN)]} -. at run time .-> simulators_table")
+    return "\n".join([*out, "```"])
+
+
 def rule_table() -> str:
-    """Every clause with what it asks, what enforces it and which tests show it."""
-    out = ["| clause | what holds | enforced by | shown by |", "| --- | --- | --- | --- |"]
+    """Every clause with its summary, the functions that enforce it and the tests that show it."""
+    out = ["| clause | summary | enforced by | tested by |", "| --- | --- | --- | --- |"]
     for row in rulebook.rows(RULEBOOK, list(RULEBOOK.clauses)):
         enforced = "<br>".join(f"`{name.removeprefix('controller.core.')}`" for name in row["enforced_by"])
         tests = "<br>".join(f"`{name.removeprefix('tests/core/')}`" for name in row["tests"])
@@ -127,17 +145,27 @@ def rule_table() -> str:
 
 
 def machine_diagram(machine: StateMachine[typing.Any]) -> str:
-    """A machine of the core as a Mermaid diagram, and what its states allow beside moving on."""
+    """A state machine of the core as a Mermaid diagram, and the events that do not change its state."""
     out = ["```mermaid", machine.diagram(), "```"]
     stays = [(event, sources) for event, sources, dest in machine.rows if dest is None]
     if stays:
-        out += ["", "| what may happen without leaving the state | in |", "| --- | --- |"]
+        out += ["", "| events that do not change the state | allowed in |", "| --- | --- |"]
         out += [f"| `{event.kind}` | {', '.join(sources)} |" for event, sources in stays]
     return "\n".join(out)
 
 
+def event_table() -> str:
+    """Every kind of event with its actor, its fields and what it means, from the structs of core/events."""
+    out = ["| kind | actor | fields | meaning |", "| --- | --- | --- | --- |"]
+    for kind, event in sorted(KINDS.items()):
+        fields = [field for field in msgspec.structs.fields(event) if field.name not in ("at_ms", "of")]
+        names = ", ".join(f"`{field.name}`" + ("" if field.required else " (optional)") for field in fields)
+        out.append(f"| `{kind}` | {event.actor} | {names} | {event.__doc__} |")
+    return "\n".join(out)
+
+
 def api_table() -> str:
-    """Every request of the API, as its own description has it."""
+    """Every request of the API, from its OpenAPI description."""
     out = ["| request | what it does | values | errors |", "| --- | --- | --- | --- |"]
     for path, methods in describe()["paths"].items():
         for method, operation in methods.items():
@@ -150,8 +178,8 @@ def api_table() -> str:
 
 
 def action_table() -> str:
-    """Every action, what must be said with it, and whose part it is."""
-    out = ["| action | what it says | fields | roles |", "| --- | --- | --- | --- |"]
+    """Every action with its fields and the roles that may perform it."""
+    out = ["| action | meaning | fields | roles |", "| --- | --- | --- | --- |"]
     for name, kind in available_actions.ACTIONS.items():
         fields = ", ".join(
             f"`{field['name']}`" + ("" if field["required"] else " (optional)")
@@ -166,14 +194,15 @@ PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
     "api.md": {"requests": api_table, "actions": action_table},
     "protocol.md": {"messages": message_tables, "lists": enum_tables},
     "simulators.md": {"faults": fault_table},
-    "design.md": {"stages": stage_diagram},
+    "design.md": {"packages": package_diagram, "stages": stage_diagram},
+    "journal.md": {"events": event_table},
     "rules.md": {"rules": rule_table},
     "table.md": {machine.name: functools.partial(machine_diagram, machine) for machine in MACHINES},
 }
 
 
 def fresh(page: str) -> str:
-    """The page with all its generated parts written anew."""
+    """The text of the page with its generated parts brought up to date."""
     text = (DOCS / page).read_text()
     for part, make in PARTS[page].items():
         begin, end = f"<!-- generated: {part} -->", f"<!-- end: {part} -->"
@@ -184,7 +213,7 @@ def fresh(page: str) -> str:
 
 
 def main() -> int:
-    """Write every page that has generated parts."""
+    """Update every page that has generated parts."""
     for page in PARTS:
         (DOCS / page).write_text(fresh(page))
     rulebook.SHIPPED.write_bytes(rulebook.shipped_tests())

@@ -7,62 +7,8 @@ from typing import ClassVar
 
 import msgspec
 
-from controller.core.events.decks import (
-    CardsGathered,
-    CutMade,
-    CutRecutRequired,
-    DeckInserted,
-    DeckInspected,
-    DeckLoaded,
-    DeckLockedOut,
-    DeckRecalled,
-    DeckReceived,
-    DeckRemoved,
-    DeckShuffledByHand,
-    DeckSpread,
-    DeckStacked,
-    DeckVerified,
-    DeckWashed,
-    MissingDeclared,
-    ReshuffleDirected,
-)
-from controller.core.events.devices import (
-    CommandGiven,
-    DeviceAccepted,
-    DeviceFreed,
-    DeviceInService,
-    DeviceOpened,
-    DeviceOutOfService,
-)
+from controller.core.events import decks, devices, rounds, table
 from controller.core.events.event import Event
-from controller.core.events.rounds import (
-    AllActed,
-    CardDrawnInError,
-    CardFoundFaceUp,
-    CardRequested,
-    DealerCardExposed,
-    DealerRevealed,
-    HandCollected,
-    HandFoundWrong,
-    MisdealAnswered,
-    StackTakenToHand,
-    StubCounted,
-    StubCountWanted,
-    StubRemoved,
-    WagersReturned,
-)
-from controller.core.events.table import (
-    AccessUnlocked,
-    BetsClosed,
-    MethodChanged,
-    PlayerCame,
-    SeatsWagered,
-    TableClosed,
-    TableConfigured,
-    TableIdled,
-    TableOpened,
-    WarningCleared,
-)
 from controller.core.setup import Setup
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -104,33 +50,33 @@ class Configure(Action):
     """Set the table up. Only a closed table can be."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    leads_to = TableConfigured
+    leads_to = table.TableConfigured
     setup: Setup
 
 
 class OpenTable(Action):
     """The table opens for gaming."""
 
-    leads_to = TableOpened
+    leads_to = table.TableOpened
 
 
 class CloseTable(Action):
     """The table closes; its decks leave."""
 
     roles = _FLOOR
-    leads_to = TableClosed
+    leads_to = table.TableClosed
 
 
 class IdleTable(Action):
     """No player is here."""
 
-    leads_to = TableIdled
+    leads_to = table.TableIdled
 
 
 class PlayerArrived(Action):
     """The first player after an idle time has come, and could look at the cards."""
 
-    leads_to = PlayerCame
+    leads_to = table.PlayerCame
 
 
 class OnDeck(Action):
@@ -142,7 +88,7 @@ class OnDeck(Action):
 class ReceiveDeck(OnDeck):
     """A deck came to the table; `prepared` if it was inspected and shuffled beforehand."""
 
-    leads_to = DeckReceived
+    leads_to = decks.DeckReceived
     back: str
     prepared: bool = False
 
@@ -151,7 +97,7 @@ class InspectDeck(OnDeck):
     """The dealer has inspected the deck, and found it good or not."""
 
     roles = (Role.DEALER,)
-    leads_to = DeckInspected
+    leads_to = decks.DeckInspected
     rules = (Rule.INSPECT_DECK,)
     good: bool = True
 
@@ -160,28 +106,28 @@ class VerifyDeck(OnDeck):
     """A floorperson has verified the inspection."""
 
     roles = _FLOOR
-    leads_to = DeckVerified
+    leads_to = decks.DeckVerified
     rules = (Rule.INSPECT_DECK,)
 
 
 class SpreadDeck(OnDeck):
     """The cards lie spread."""
 
-    leads_to = DeckSpread
+    leads_to = decks.DeckSpread
     rules = (Rule.SPREAD_DECK,)
 
 
 class WashDeck(OnDeck):
     """The cards were turned face down and washed."""
 
-    leads_to = DeckWashed
+    leads_to = decks.DeckWashed
     rules = (Rule.WASH_DECK,)
 
 
 class StackDeck(OnDeck):
     """The cards were stacked."""
 
-    leads_to = DeckStacked
+    leads_to = decks.DeckStacked
     rules = (Rule.WASH_DECK,)
 
 
@@ -189,13 +135,13 @@ class RemoveDeck(OnDeck):
     """The deck leaves the table, for good."""
 
     roles = _FLOOR
-    leads_to = DeckRemoved
+    leads_to = decks.DeckRemoved
 
 
 class RejectDeck(OnDeck):
     """A card is damaged or marked: the deck is not to be played."""
 
-    leads_to = DeckLockedOut
+    leads_to = decks.DeckLockedOut
     rules = (Rule.WRONG_COUNT,)
     reason: str = "a card is damaged"
 
@@ -206,14 +152,14 @@ class RejectDeck(OnDeck):
 class InsertDeck(OnDeck):
     """The deck lies in the shuffler's infeed."""
 
-    leads_to = DeckInserted
+    leads_to = decks.DeckInserted
     rules = (Rule.INSPECT_DECK, Rule.SHUFFLE)
 
 
 class ShuffleByHand(OnDeck):
     """The dealer has shuffled the deck."""
 
-    leads_to = DeckShuffledByHand
+    leads_to = decks.DeckShuffledByHand
     rules = (Rule.SHUFFLE,)
 
 
@@ -221,14 +167,14 @@ class DirectReshuffle(OnDeck):
     """A floorperson wants the deck shuffled again."""
 
     roles = _FLOOR
-    leads_to = ReshuffleDirected
+    leads_to = decks.ReshuffleDirected
     rules = (Rule.SHUFFLE,)
 
 
 class CutDeck(OnDeck):
     """The cover card went in so many cards from the top."""
 
-    leads_to = CutMade
+    leads_to = decks.CutMade
     depth: int
 
 
@@ -236,21 +182,21 @@ class RequireRecut(OnDeck):
     """A floorperson wants another cut."""
 
     roles = _FLOOR
-    leads_to = CutRecutRequired
+    leads_to = decks.CutRecutRequired
     rules = (Rule.RECUT,)
 
 
 class LoadDeck(OnDeck):
     """The dealer has put the deck into the shoe, or taken it into the hand."""
 
-    leads_to = DeckLoaded
+    leads_to = decks.DeckLoaded
     rules = (Rule.SHUFFLE,)
 
 
 class UnloadDeck(OnDeck):
     """The deck is to come out of the shoe, the hand or the shuffler again."""
 
-    leads_to = DeckRecalled
+    leads_to = decks.DeckRecalled
 
 
 # --- the round ------------------------------------------------------------------------------------------------------
@@ -259,21 +205,21 @@ class UnloadDeck(OnDeck):
 class Wager(Action):
     """These seats have wagered."""
 
-    leads_to = SeatsWagered
+    leads_to = table.SeatsWagered
     seats: tuple[int, ...]
 
 
 class CloseBets(Action):
     """No more bets: the deal begins."""
 
-    leads_to = BetsClosed
+    leads_to = table.BetsClosed
     seats: tuple[int, ...] | None = None  # None: as reported before
 
 
 class DealCards(Action):
     """Manual shoe or hand: cards were laid before a hand."""
 
-    leads_to = StackTakenToHand
+    leads_to = rounds.StackTakenToHand
     target: str
     cards: int = 1
 
@@ -281,33 +227,33 @@ class DealCards(Action):
 class FinishDeal(Action):
     """Manual shoe or hand: all that was still to be dealt has been, in its order."""
 
-    leads_to = StackTakenToHand
+    leads_to = rounds.StackTakenToHand
 
 
 class RequestCard(Action):
     """A hand draws another card, in a game that has this."""
 
-    leads_to = CardRequested
+    leads_to = rounds.CardRequested
     target: str
 
 
 class PlayersActed(Action):
     """Every player has decided."""
 
-    leads_to = AllActed
+    leads_to = rounds.AllActed
 
 
 class RevealDealer(Action):
     """The dealer's cards are shown."""
 
-    leads_to = DealerRevealed
+    leads_to = rounds.DealerRevealed
     rules = (Rule.REVEAL_DEALER,)
 
 
 class CollectHand(Action):
     """A hand went to the rack."""
 
-    leads_to = HandCollected
+    leads_to = rounds.HandCollected
     rules = (Rule.REVEAL_DEALER,)
     target: str
 
@@ -315,33 +261,33 @@ class CollectHand(Action):
 class CollectAll(Action):
     """All remaining hands went to the rack, from the dealer's right to the left, the dealer's own last."""
 
-    leads_to = HandCollected
+    leads_to = rounds.HandCollected
     rules = (Rule.REVEAL_DEALER,)
 
 
 class RemoveStub(Action):
     """The stub was taken from the shoe or the hand."""
 
-    leads_to = StubRemoved
+    leads_to = rounds.StubRemoved
 
 
 class WantStubCount(Action):
     """The stub is to be counted in this round, due or not."""
 
-    leads_to = StubCountWanted
+    leads_to = rounds.StubCountWanted
 
 
 class CountStub(Action):
     """The dealer has counted the stub."""
 
-    leads_to = StubCounted
+    leads_to = rounds.StubCounted
     cards: int
 
 
 class AnswerMisdeal(Action):
     """Were the cards misdealt?"""
 
-    leads_to = MisdealAnswered
+    leads_to = rounds.MisdealAnswered
     misdealt: bool
 
 
@@ -351,26 +297,26 @@ class AnswerMisdeal(Action):
 class ReportFaceUp(Action):
     """A card was found face up while dealing."""
 
-    leads_to = CardFoundFaceUp
+    leads_to = rounds.CardFoundFaceUp
 
 
 class ReportDrawnInError(Action):
     """A card was drawn in error and not exposed."""
 
-    leads_to = CardDrawnInError
+    leads_to = rounds.CardDrawnInError
 
 
 class ReportDealerExposed(Action):
     """A card of the dealer was seen too early."""
 
-    leads_to = DealerCardExposed
+    leads_to = rounds.DealerCardExposed
     rules = (Rule.DEALER_EXPOSED,)
 
 
 class ReportWrongNumber(Action):
     """A hand has a wrong number of cards."""
 
-    leads_to = HandFoundWrong
+    leads_to = rounds.HandFoundWrong
     target: str
     cards: int
 
@@ -378,13 +324,13 @@ class ReportWrongNumber(Action):
 class ReturnWagers(Action):
     """All wagers are back with their players."""
 
-    leads_to = WagersReturned
+    leads_to = rounds.WagersReturned
 
 
 class GatherCards(OnDeck):
     """So many cards were taken from a place to the dealer's pile, and none is left there."""
 
-    leads_to = CardsGathered
+    leads_to = decks.CardsGathered
     place: str
     cards: int
 
@@ -393,7 +339,7 @@ class DeclareMissing(OnDeck):
     """Cards of this deck cannot be found, or there are too many: a floorperson says so."""
 
     roles = _FLOOR
-    leads_to = MissingDeclared
+    leads_to = decks.MissingDeclared
 
 
 # --- devices --------------------------------------------------------------------------------------------------------
@@ -409,47 +355,47 @@ class OnDevice(Action):
 class FreeJam(OnDevice):
     """The stuck cards were taken out: the device may check its way."""
 
-    leads_to = CommandGiven
+    leads_to = devices.CommandGiven
 
 
 class OpenDevice(OnDevice):
     """Somebody has to reach into a device that is locked."""
 
-    leads_to = DeviceOpened
+    leads_to = devices.DeviceOpened
 
 
 class TestDevice(OnDevice):
     """The device is to test itself."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    leads_to = CommandGiven
+    leads_to = devices.CommandGiven
     __test__: ClassVar[bool] = False  # not for pytest
 
 
 class EmptyDevice(OnDevice):
     """Every card inside is to come out."""
 
-    leads_to = CommandGiven
+    leads_to = devices.CommandGiven
 
 
 class TryAgain(OnDevice):
     """What hindered the device has been seen to."""
 
-    leads_to = DeviceFreed
+    leads_to = devices.DeviceFreed
 
 
 class AcceptDevice(OnDevice):
     """The device was shown to be empty, and what it did that the journal does not have is given up."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    leads_to = DeviceAccepted
+    leads_to = devices.DeviceAccepted
 
 
 class TakeOutOfService(OnDevice):
     """A floorperson has seen the device covered, removed or marked."""
 
     roles = _FLOOR
-    leads_to = DeviceOutOfService
+    leads_to = devices.DeviceOutOfService
     rules = (Rule.OUT_OF_SERVICE,)
     how: str
 
@@ -458,7 +404,7 @@ class PutInService(OnDevice):
     """The device may be used again."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
-    leads_to = DeviceInService
+    leads_to = devices.DeviceInService
     rules = (Rule.OUT_OF_SERVICE,)
 
 
@@ -466,7 +412,7 @@ class ChangeMethod(Action):
     """Deal in another way from now on."""
 
     roles = _FLOOR
-    leads_to = MethodChanged
+    leads_to = table.MethodChanged
     rules = (Rule.OUT_OF_SERVICE,)
     method: Method
 
@@ -475,7 +421,7 @@ class ClearWarning(Action):
     """A person has seen the warning and its cause is gone."""
 
     roles = _SERVICE
-    leads_to = WarningCleared
+    leads_to = table.WarningCleared
     warning: str
 
 
@@ -483,7 +429,7 @@ class UnlockPerson(Action):
     """Somebody who was locked out after wrong PINs may try again."""
 
     roles = _FLOOR
-    leads_to = AccessUnlocked
+    leads_to = table.AccessUnlocked
     person: str
 
 

@@ -19,7 +19,7 @@ from controller.games import RULEBOOK
 from controller.games.dragon_poker import CLAUSES
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-from tests.project.test_imports import IMPURE, IMPURE_CALLS, ROOT, files, imported, top_names, tree
+from tests.support.imports import IMPURE, IMPURE_CALLS, ROOT, files, imported, top_names, tree
 
 CORE = files("controller/core")
 

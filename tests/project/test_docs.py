@@ -1,4 +1,4 @@
-"""The documents: generated parts are fresh, and links point to files that are there."""
+"""The documentation: generated parts are fresh, links resolve, commands exist, and examples work."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.journal.test_store import filled
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.S | re.M)
 
 
 def generator() -> Any:
-    """docs/generate.py, which is no part of a package."""
+    """docs/generate.py, which is not in a package."""
     spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -63,13 +63,13 @@ def test_links_point_to_what_is_there(page: Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         linked = (page.parent / path).resolve() if path else page
-        assert linked.exists(), f"{page.name} links to {target}, which is not there"
+        assert linked.exists(), f"{page.name} links to {target}, which does not exist"
         if anchor and linked.suffix == ".md":
             assert anchor in anchors(linked), f"{page.name} links to {target}: no such heading"
 
 
 def command_lines(page: Path) -> list[tuple[str, list[str]]]:
-    """The commands of ours that a page tells people to type, in words; what they are piped into is left out."""
+    """The words of every shoectl and shoesim command on a page, up to a pipe or redirection."""
     text = page.read_text()
     found = []
     for name, rest in [*COMMAND.findall(text), *QUOTED.findall(" ".join(text.split()))]:
@@ -81,7 +81,7 @@ def command_lines(page: Path) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_commands_in_the_documents_can_be_typed(page: Path) -> None:
-    """Every verb and every option is there; nothing is run."""
+    """Every verb and every option exists; nothing is run."""
     for name, words in command_lines(page):
         command: click.Command | None = shoectl if name == "shoectl" else shoesim
         context = click.Context(shoectl, info_name=name)
