@@ -40,6 +40,7 @@ WORDS = {
     "bool": "true or false",
     "int": "integer",
 }
+PROTOCOL_NAMES = {"DeviceRole": "Role"}  # lists whose class has another name than on the protocol page
 
 
 def message_tables() -> str:
@@ -69,7 +70,7 @@ def message_tables() -> str:
 def _field(kind: type[Message], field: msgspec.structs.FieldInfo) -> str:
     owner = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
     word = str(owner.__annotations__[field.name])
-    text = f"`{field.name}` ({WORDS.get(word, word)})"
+    text = f"`{field.name}` ({WORDS.get(word, PROTOCOL_NAMES.get(word, word))})"
     if field.required:
         return text
     default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
@@ -84,7 +85,7 @@ def enum_tables() -> str:
     for name, kind in vars(messages).items():
         if not (isinstance(kind, type) and issubclass(kind, enum.IntEnum)) or name.startswith("_") or len(kind) == 0:
             continue
-        out += [f"**{name}**: {' '.join((kind.__doc__ or '').split())}", ""]
+        out += [f"**{PROTOCOL_NAMES.get(name, name)}**: {' '.join((kind.__doc__ or '').split())}", ""]
         block = source.split(f"class {name}(")[1].split("\nclass ")[0]
         for member in kind:
             if member.value == 255:

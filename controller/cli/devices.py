@@ -16,7 +16,7 @@ from firmware_bridge.connection import DeviceError
 from firmware_bridge.ports import discovery as ports_here
 from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import message_fields
-from firmware_bridge.tools.probe import Found, Mute, NotOurs, OtherVersion, Probed, Unruly, probe
+from firmware_bridge.tools.probe import FoundDevice, Mute, NotOurs, OtherVersion, Probed, Unruly, probe
 from firmware_bridge.tools.self_test import SelfTested, self_test
 from firmware_bridge.wire.messages import Counters, Outcome, Status
 from firmware_bridge.wire.session import DeviceIdentity
@@ -96,17 +96,17 @@ def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: flo
             if number:
                 terminal.say()
             _show_probed(address, result)
-    return 0 if all(isinstance(result, Found) for result in results) else 1
+    return 0 if all(isinstance(result, FoundDevice) for result in results) else 1
 
 
-_RESULTS = {Found: "found", OtherVersion: "other version", Unruly: "unruly", NotOurs: "not ours", Mute: "mute"}
+_RESULTS = {FoundDevice: "found", OtherVersion: "other version", Unruly: "unruly", NotOurs: "not ours", Mute: "mute"}
 
 
 def _probed(result: Probed) -> dict[str, Any]:
     if isinstance(result, PortError):
         return {"result": "port error", "kind": type(result).__name__, "text": str(result)}
     plain: dict[str, Any] = {"result": _RESULTS[type(result)], "text": str(result)}
-    if isinstance(result, Found):
+    if isinstance(result, FoundDevice):
         return {
             **plain,
             "identity": _identity(result.identity),
@@ -132,7 +132,7 @@ def _show_probed(address: str, result: Probed) -> None:
     if isinstance(result, PortError):
         terminal.tell(str(result))
         return
-    if not isinstance(result, Found):
+    if not isinstance(result, FoundDevice):
         for line in terminal.fold(terminal.plain(f"{address}: {result}"), 2):
             terminal.say(line, "red")
         return
@@ -287,7 +287,7 @@ def conform_verb(
       shoectl conform /dev/ttyUSB0
       shoectl conform /dev/ttyUSB0 --with-cards --yes --json
     """
-    from firmware_bridge.tools.conform import AFTERWARDS, Result, chosen, conform
+    from firmware_bridge.tools.conform import AFTERWARDS, PointResult, chosen, conform
 
     names = [point.name for point in chosen(with_cards=with_cards, slow=slow)]
     unknown = [name for name in only if name not in names]
@@ -299,7 +299,7 @@ def conform_verb(
     colours = {"passed": "green", "failed": "red", "skipped": "yellow"}
     width = max(len(name) for name in names)
 
-    def report(result: Result) -> None:
+    def report(result: PointResult) -> None:
         if as_json:
             terminal.say_json(result)
             return

@@ -18,8 +18,8 @@ from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import (
     LONGEST_LINE,
     BadCapture,
+    DecodedLine,
     Header,
-    Line,
     Record,
     Remark,
     Traffic,
@@ -191,7 +191,7 @@ class Viewer:
             else:
                 self._show(line)
 
-    def _show(self, line: Line) -> None:
+    def _show(self, line: DecodedLine) -> None:
         colour = "red" if line.bad else "cyan" if isinstance(line.what, Remark) else "yellow" if line.notes else None
         for part in terminal.fold(terminal.plain(str(line)), HANGING):
             terminal.say(part, colour)

@@ -50,7 +50,7 @@ class Piece:
     data: bytes
 
 
-class Event(enum.StrEnum):
+class LineEvent(enum.StrEnum):
     """What can happen to a line besides bytes."""
 
     OPENED = "opened"  # the port
@@ -66,7 +66,7 @@ class Remark:
     """What happened between the bytes, in words."""
 
     at_s: float
-    event: Event
+    event: LineEvent
     text: str
 
 
@@ -194,9 +194,9 @@ def _record(number: int, plain: dict[str, Any]) -> Record:
             raise BadCapture(number, f"damaged bytes ({error})") from None
     remark = _convert(number, plain, _RemarkLine)
     try:
-        return Remark(remark.t, Event(remark.event), remark.text)
+        return Remark(remark.t, LineEvent(remark.event), remark.text)
     except ValueError:  # of a later shoectl
-        return Remark(remark.t, Event.NOTE, remark.text)
+        return Remark(remark.t, LineEvent.NOTE, remark.text)
 
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -213,7 +213,7 @@ def _convert(number: int, plain: dict[str, Any], kind: type[Struct]) -> Struct:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DecodedLine:
     """One frame, bad frame or remark, decoded."""
 
     at_s: float
@@ -352,13 +352,13 @@ class Traffic:
         """Of messages to the device that were acknowledged at first try."""
         return self._round_trips.summary()
 
-    def feed(self, record: Record) -> list[Line]:
+    def feed(self, record: Record) -> list[DecodedLine]:
         """The lines that this record completes."""
         self.seconds = record.at_s
         if isinstance(record, Remark):
-            if record.event in (Event.OPENED, Event.PORT_LOST):
+            if record.event in (LineEvent.OPENED, LineEvent.PORT_LOST):
                 self._restart()
-            return [Line(record.at_s, None, record)]
+            return [DecodedLine(record.at_s, None, record)]
         tally = self.tallies[record.direction]
         tally.bytes += len(record.data)
         _, delimiter, rest = record.data.rpartition(DELIMITER)
@@ -377,18 +377,18 @@ class Traffic:
         self._session = session
         self._sides = {"in": _Side(next_seq), "out": _Side(next_seq)}
 
-    def _line(self, piece: Piece, tally: Tally, body: bytes | BadFrame) -> Line:
+    def _line(self, piece: Piece, tally: Tally, body: bytes | BadFrame) -> DecodedLine:
         if isinstance(body, BadFrame):
             tally.bad += 1
-            return Line(piece.at_s, piece.direction, body, raw=body.encoded)
+            return DecodedLine(piece.at_s, piece.direction, body, raw=body.encoded)
         tally.frames += 1
         packet = parse_packet(body)
         if packet is None:
-            return Line(piece.at_s, piece.direction, body, raw=body)
+            return DecodedLine(piece.at_s, piece.direction, body, raw=body)
         message = _decode(packet.message) if packet.type is PacketType.DATA else None
         tally.messages += packet.type is PacketType.DATA
         notes = tuple(self._follow(packet, piece, tally))
-        return Line(piece.at_s, piece.direction, packet, message, notes, body)
+        return DecodedLine(piece.at_s, piece.direction, packet, message, notes, body)
 
     def _follow(self, packet: Packet, piece: Piece, tally: Tally) -> Iterator[str]:
         """Keep up with the numbers of the session, and tell what is odd about this packet."""
@@ -455,7 +455,7 @@ def _decode(data: bytes) -> Message | BadMessage:
         return bad
 
 
-def decode_traffic(records: Iterable[Record]) -> Iterator[Line]:
+def decode_traffic(records: Iterable[Record]) -> Iterator[DecodedLine]:
     """Every line that these records give."""
     traffic = Traffic()
     for record in records:

@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, Callable
 from firmware_bridge.connection import Connection
 from firmware_bridge.ports.hotplug import Backoff, Hotplug
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, open_port
-from firmware_bridge.tools.capture import Event, Piece, Record, Remark
+from firmware_bridge.tools.capture import LineEvent, Piece, Record, Remark
 from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.link import LossReason, Lost
 from firmware_bridge.wire.session import Happening, HostSession, Ready
 
-OnEvent = Callable[[Event, str], None]
+OnEvent = Callable[[LineEvent, str], None]
 
 
 class Telling:
@@ -33,17 +33,17 @@ class Telling:
         if isinstance(happening, Ready):
             self._ready = True
             restarted = ", it has restarted" if happening.restarted else ""
-            self._on_event(Event.READY, f"ready: {happening.identity}, boot {happening.boot:08x}{restarted}")
+            self._on_event(LineEvent.READY, f"ready: {happening.identity}, boot {happening.boot:08x}{restarted}")
         elif isinstance(happening, Lost):
             was_ready, self._ready = self._ready, False
             if happening.reason is LossReason.UNPLUGGED:
-                self._on_event(Event.PORT_LOST, f"port lost: {happening.detail}; waiting for it to come back")
+                self._on_event(LineEvent.PORT_LOST, f"port lost: {happening.detail}; waiting for it to come back")
             elif was_ready or happening.reason is LossReason.PROTOCOL:
-                self._on_event(Event.LINK_LOST, f"link lost: {happening}")
+                self._on_event(LineEvent.LINK_LOST, f"link lost: {happening}")
 
     def trouble(self, line: str) -> None:
         """A try to connect has failed."""
-        self._on_event(Event.NOT_REACHED, f"not reached: {line}")
+        self._on_event(LineEvent.NOT_REACHED, f"not reached: {line}")
 
 
 class Listening:
@@ -115,12 +115,12 @@ class Listening:
             else:
                 self._port_was_open, said = True, ""
                 backoff.reset()
-                self._remark(Event.OPENED, f"listening on {self._address}, sending nothing")
+                self._remark(LineEvent.OPENED, f"listening on {self._address}, sending nothing")
                 try:
                     loss = await lost
                 finally:
                     port.close()
-                self._remark(Event.PORT_LOST, f"port lost: {loss.detail}; waiting for it to come back")
+                self._remark(LineEvent.PORT_LOST, f"port lost: {loss.detail}; waiting for it to come back")
             await hotplug.wait(backoff.next(), since=plugged)
 
     def _piece(self, direction: Direction, data: bytes) -> None:
@@ -133,7 +133,7 @@ class Listening:
         else:
             self._records.put_nowait(PortError(line))
 
-    def _remark(self, event: Event, text: str) -> None:
+    def _remark(self, event: LineEvent, text: str) -> None:
         self._records.put_nowait(Remark(self._now(), event, text))
 
     def _now(self) -> float:

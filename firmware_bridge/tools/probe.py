@@ -38,7 +38,7 @@ STATUS_REF, COUNTERS_REF = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDevice:
     """A device that speaks our protocol."""
 
     identity: DeviceIdentity
@@ -98,7 +98,7 @@ class Mute:
         return f"nothing came within {self.within_s:g} s: no Dragonshoe device, no power, or another baud rate"
 
 
-Probed = Found | OtherVersion | Unruly | NotOurs | Mute | PortError
+Probed = FoundDevice | OtherVersion | Unruly | NotOurs | Mute | PortError
 
 
 def _span(versions: tuple[int, int]) -> str:
@@ -126,7 +126,7 @@ class _Probe:
         self._inbox = inbox
         self._within_s = within_s
         self._session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl probe")
-        self._seen = Seen()
+        self._seen = ReceivedBytes()
         self._ready: Ready | None = None
         self._first_event: int | None = None
         self._status: Status | None = None
@@ -185,7 +185,7 @@ class _Probe:
         elif isinstance(happening, Lost):
             return self._lost(happening, now)
         if self._ready and self._status and self._counters:
-            return Found(
+            return FoundDevice(
                 self._ready.identity,
                 self._ready.boot,
                 self._ready.version,
@@ -218,7 +218,7 @@ class _Probe:
 
 
 @dataclass(slots=True)
-class Seen:
+class ReceivedBytes:
     """What came from a port, for a guess at what is there. Pure."""
 
     sent: bytes = b""  # what we sent: an echo is known by it

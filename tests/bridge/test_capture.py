@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from controller.cli.shoectl import cli
 from firmware_bridge.tools.capture import (
     BadCapture,
-    Event,
+    DecodedLine,
     Header,
-    Line,
+    LineEvent,
     Piece,
     Record,
     Remark,
@@ -62,7 +62,7 @@ OPENED = encode_frame(pack(Packet(PacketType.OPENED, 7, boot=2, window=8)))
 SOME: list[Record] = [
     Piece(0.0, "out", OPEN),
     Piece(0.001, "in", OPENED),
-    Remark(0.5, Event.NOTE, "a remark with \x1b[2J in it"),
+    Remark(0.5, LineEvent.NOTE, "a remark with \x1b[2J in it"),
     Piece(1.25, "out", data(0, AskStatus(1))),
 ]
 
@@ -186,13 +186,13 @@ def test_nothing_may_follow_the_end() -> None:
 
 def test_a_remark_of_a_later_version_is_a_note() -> None:
     lines = [header_line(HEADER), b'{"t":1,"event":"levitated","text":"up it goes"}\n', end_line(1, 1)]
-    assert list(read_capture(lines))[1] == Remark(1, Event.NOTE, "up it goes")
+    assert list(read_capture(lines))[1] == Remark(1, LineEvent.NOTE, "up it goes")
 
 
 # --- decoding -------------------------------------------------------------------------------------------------------
 
 
-def lines_of(*pieces: tuple[Direction, bytes]) -> list[Line]:
+def lines_of(*pieces: tuple[Direction, bytes]) -> list[DecodedLine]:
     return list(decode_traffic(Piece(float(at), *piece) for at, piece in enumerate(pieces)))
 
 
@@ -283,7 +283,7 @@ def test_half_a_frame_does_not_outlive_its_cable() -> None:
     traffic = Traffic()
     traffic.feed(Piece(0.0, "in", OPENED[:5]))
     assert traffic.tallies["in"].unfinished == 5
-    traffic.feed(Remark(1.0, Event.PORT_LOST, "gone"))
+    traffic.feed(Remark(1.0, LineEvent.PORT_LOST, "gone"))
     (line,) = traffic.feed(Piece(2.0, "in", OPENED))
     assert not line.bad
 

@@ -26,7 +26,7 @@ from controller.cli.shoectl import VERBS as SECTIONS
 from controller.cli.shoectl import cli
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortSettings
-from firmware_bridge.tools.conform import Result as PointResult
+from firmware_bridge.tools.conform import PointResult
 from simulators.devices.faults import FaultName
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support import terminal as ptys

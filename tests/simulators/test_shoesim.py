@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from firmware_bridge.tools.probe import Found, probe
+from firmware_bridge.tools.probe import FoundDevice, probe
 from firmware_bridge.wire.messages import CycleDone, Dispense, Door, DoorState, EventMessage, Jam, Lock, Outcome
 from simulators.control import SOCKET_NAME
 from simulators.devices.faults import ScriptError, read_script
@@ -114,7 +114,7 @@ def test_it_announces_the_devices_and_leaves_nothing_behind(tmp_path: Path, endi
         assert sorted(os.listdir(folder)) == ["shoe", SOCKET_NAME, "shuffler"]
         for name in addresses:
             found = run(probe(addresses[name]))
-            assert isinstance(found, Found)
+            assert isinstance(found, FoundDevice)
             assert found.identity.role.name.lower() == name
         with socket.socket(socket.AF_UNIX) as idle:  # somebody who connects and says nothing keeps nobody up
             idle.connect(str(folder / SOCKET_NAME))
@@ -128,7 +128,7 @@ def test_devices_on_tcp(tmp_path: Path) -> None:
     with simulators(tmp_path, "--tcp") as addresses:
         assert addresses["shoe"].startswith("socket://127.0.0.1:")
         found = run(probe(addresses["shoe"]))
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert found.identity.serial == "SE-0001"
         assert os.listdir(tmp_path) == [SOCKET_NAME]
 

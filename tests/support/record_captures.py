@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from controller.cli.shoectl import cli
 from firmware_bridge.connection import Connection
 from firmware_bridge.tools.capture import (
-    Event,
     Header,
+    LineEvent,
     Piece,
     Record,
     Remark,
@@ -76,7 +76,7 @@ async def unplug() -> list[Record]:
 
         def act(records: list[Record], stop: Callable[[], None]) -> None:
             nonlocal readies
-            if isinstance(records[-1], Remark) and records[-1].event is Event.READY:
+            if isinstance(records[-1], Remark) and records[-1].event is LineEvent.READY:
                 readies += 1
                 if readies == 1:
                     shoe.do(lambda now: shoe.device.inject(FaultName.UNPLUG, now, for_s=1.0))
@@ -132,7 +132,7 @@ async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]],
     def on_wire(direction: Direction, data: bytes) -> None:
         records.append(Piece(round(loop.time() - start, 6), direction, data))
 
-    def on_event(event: Event, text: str) -> None:
+    def on_event(event: LineEvent, text: str) -> None:
         records.append(Remark(round(loop.time() - start, 6), event, text))
 
     telling = Telling(on_event)

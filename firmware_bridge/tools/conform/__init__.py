@@ -13,6 +13,6 @@ from firmware_bridge.tools.conform import (  # noqa: F401, I001
     hindrance_points,
 )
 from firmware_bridge.tools.conform.point import POINTS, Point, chosen
-from firmware_bridge.tools.conform.run import AFTERWARDS, Conformance, Result, conform, run_points
+from firmware_bridge.tools.conform.run import AFTERWARDS, Conformance, PointResult, conform, run_points
 
-__all__ = ["AFTERWARDS", "POINTS", "Conformance", "Point", "Result", "chosen", "conform", "run_points"]
+__all__ = ["AFTERWARDS", "POINTS", "Conformance", "Point", "PointResult", "chosen", "conform", "run_points"]

@@ -34,7 +34,7 @@ AFTERWARDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class PointResult:
     """What came of one point."""
 
     name: str
@@ -61,7 +61,7 @@ class Conformance:
         self.points = chosen(with_cards=with_cards, slow=slow)
         if only:
             self.points = [point for point in self.points if point.name in only]
-        self.results: list[Result] = []
+        self.results: list[PointResult] = []
         self._ends_at = now + (RUN_WITH_CARDS_LIMIT_S if with_cards else RUN_LIMIT_S)
         self._talk = Talk(host_boot, now)
         self._steps = self._run()
@@ -78,17 +78,17 @@ class Conformance:
         """When `tick` must be called."""
         return self._deadline
 
-    def tick(self, now: float) -> list[Result]:
+    def tick(self, now: float) -> list[PointResult]:
         """Let time pass."""
         return self._go_on(now)
 
-    def receive(self, data: bytes, now: float) -> list[Result]:
+    def receive(self, data: bytes, now: float) -> list[PointResult]:
         """Bytes from the device."""
         self._talk.now = now
         self._talk.hear(data)
         return self._go_on(now)
 
-    def lost(self, why: str) -> list[Result]:
+    def lost(self, why: str) -> list[PointResult]:
         """The port is gone: what was not finished has failed."""
         before = len(self.results)
         for point in self.points[before:]:
@@ -96,7 +96,7 @@ class Conformance:
         self._deadline = math.inf
         return self.results[before:]
 
-    def _go_on(self, now: float) -> list[Result]:
+    def _go_on(self, now: float) -> list[PointResult]:
         before = len(self.results)
         self._talk.now = now
         if not self.finished:
@@ -154,7 +154,7 @@ class Conformance:
         yield from self._talk.done(command(self._talk.next_id(), greeting.boot).encode())
 
     def _book(self, point: Point, verdict: Literal["passed", "failed", "skipped"], detail: str, took_s: float) -> None:
-        self.results.append(Result(point.name, point.section, point.asks, verdict, detail, round(took_s, 3)))
+        self.results.append(PointResult(point.name, point.section, point.asks, verdict, detail, round(took_s, 3)))
 
 
 # --- in real time -----------------------------------------------------------------------------------------------------
@@ -164,12 +164,12 @@ async def run_points(
     write: Callable[[bytes], None],
     incoming: asyncio.Queue[bytes | PortLost],
     *,
-    report: Callable[[Result], None] = lambda result: None,
+    report: Callable[[PointResult], None] = lambda result: None,
     with_cards: bool = False,
     slow: bool = False,
     only: Collection[str] = (),
     clock: Callable[[], float] = time.monotonic,
-) -> list[Result]:
+) -> list[PointResult]:
     """Run the points over a byte pipe that is open; `report` is told each result as it comes."""
     boot = secrets.randbelow(2**32 - 1) + 1
     run = Conformance(host_boot=boot, now=clock(), with_cards=with_cards, slow=slow, only=only)
@@ -191,12 +191,12 @@ async def run_points(
 async def conform(
     address: str,
     *,
-    report: Callable[[Result], None] = lambda result: None,
+    report: Callable[[PointResult], None] = lambda result: None,
     with_cards: bool = False,
     slow: bool = False,
     only: Collection[str] = (),
     settings: PortSettings = DEFAULT_SETTINGS,
-) -> list[Result]:
+) -> list[PointResult]:
     """Run the points against the device at this address; raises PortError where it cannot be opened."""
     incoming: asyncio.Queue[bytes | PortLost] = asyncio.Queue()
     port = await open_port(address, incoming.put_nowait, incoming.put_nowait, settings)
