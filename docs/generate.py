@@ -19,8 +19,7 @@ from controller.core.clauses import CLAUSES
 from controller.core.machines import MACHINES, Moves, diagram
 from controller.core.state import State
 from firmware_bridge.connection import STAGES, Stage
-from firmware_bridge.wire import messages
-from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
+from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, enums, message_number
 from simulators.devices import faults
 
 DOCS = Path(__file__).parent
@@ -80,9 +79,9 @@ def _field(kind: type[Message], field: msgspec.structs.FieldInfo) -> str:
 
 def enum_tables() -> str:
     """Every list of numbers that stands in a message, with the remark in the source as its meaning."""
-    source = Path(messages.__file__).read_text()
+    source = Path(enums.__file__).read_text()
     out = []
-    for name, kind in vars(messages).items():
+    for name, kind in vars(enums).items():
         if not (isinstance(kind, type) and issubclass(kind, enum.IntEnum)) or name.startswith("_") or len(kind) == 0:
             continue
         out += [f"**{PROTOCOL_NAMES.get(name, name)}**: {' '.join((kind.__doc__ or '').split())}", ""]
