@@ -40,7 +40,7 @@ class Flaw(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class BadFrame:
-    """Bytes between two delimiters that are not a frame. `expected` and `got` are lengths or CRCs, depending on `flaw`."""
+    """Bytes between two delimiters that are not a frame. `expected` and `got` are lengths or CRCs."""
 
     flaw: Flaw
     expected: int

@@ -395,7 +395,7 @@ def test_a_device_that_comes_later_is_found_at_its_plugging(tmp_path: Path, monk
         rig = Rig("pty", tmp_path, hotplug=hotplug)
         rig.connect()
         await until(lambda: rig.host.stage is Stage.WAITING)
-        assert "not there" in rig.troubles[0]
+        assert "not found" in rig.troubles[0]
         await rig.plug_in()
         plugged.add("shoe")
         await rig.until(Ready)

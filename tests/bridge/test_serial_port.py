@@ -190,7 +190,7 @@ def test_a_device_that_takes_nothing_is_declared_lost(line: Pty) -> None:
         port.write(b"more")
         await turn_loop()
         assert [loss.reason for loss in heard.losses] == [PortLossReason.OVERFLOWED]
-        assert "takes no data" in heard.losses[0].detail
+        assert "accepts no data" in heard.losses[0].detail
         port.close()
 
     run(work())
@@ -508,7 +508,7 @@ def test_an_opening_that_hangs_is_given_up(line: Pty, mocker: MockerFixture) -> 
 
     async def work() -> None:
         heard = Heard()
-        with pytest.raises(PortUnsuitable, match="no answer"):
+        with pytest.raises(PortUnsuitable, match="did not answer"):
             await open_port(line.path, heard.on_bytes, heard.on_lost)
         go_on.set()
 
@@ -606,7 +606,7 @@ def test_a_box_that_does_not_answer_is_given_up(mocker: MockerFixture) -> None:
             filler.connect_ex(full.getsockname())
         error = refused(url(full))
     assert isinstance(error, PortUnsuitable)
-    assert "no answer" in str(error)
+    assert "did not answer" in str(error)
 
 
 # ---- RFC 2217 ----

@@ -162,7 +162,7 @@ def test_an_unconfigured_device_is_configured() -> None:
 def test_a_wrong_serial_number_says_which_are_there() -> None:
     error = refused(SoftwareUsb(SoftwareUsbDevice(serial="B"), SoftwareUsbDevice(serial="A")), f"{ADDRESS}:C")
     assert isinstance(error, PortAbsent)
-    assert str(error) == f"{ADDRESS}:C: not plugged in; of that kind are here: A, B"
+    assert str(error) == f"{ADDRESS}:C: not plugged in; other devices of this type: A, B"
 
 
 def test_a_wrong_product_says_what_is_near() -> None:

@@ -78,7 +78,7 @@ def test_devices_are_picked_up_when_they_come(tmp_path: Path) -> None:
     served = Served(tmp_path, "--config", config_file(tmp_path))
     try:
         served.until("ready")
-        assert "not there" in served.until("device not reached")["reason"]
+        assert "not found" in served.until("device not reached")["reason"]
         assert {device["state"] for device in served.table()["devices"]} == {"unknown"}
         plugged = Plugged(tmp_path, speed=20.0)
         try:
