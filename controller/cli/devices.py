@@ -57,7 +57,7 @@ def ports(as_json: bool) -> None:
             terminal.say(f"  also {here.stable}")
 
 
-def _openable(here: ports_here.PortHere) -> str:
+def _openable(here: ports_here.AvailablePort) -> str:
     if not here.may_open:
         return "this user may not open it"
     return f"held by {here.holder}" if here.holder else "free"

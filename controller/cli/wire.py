@@ -29,7 +29,7 @@ from firmware_bridge.tools.capture import (
     record_line,
     utc_now,
 )
-from firmware_bridge.tools.listening import Listening
+from firmware_bridge.tools.listening import LineListener
 from firmware_bridge.tools.probe import guess
 
 HANGING = 16  # where a line that is broken goes on: under the packet
@@ -232,7 +232,7 @@ async def _listen(
 ) -> None:
     """Take every record until Ctrl-C, the time or the count ends it."""
     loop = asyncio.get_running_loop()
-    listening = Listening(address, settings, passive=passive)
+    listening = LineListener(address, settings, passive=passive)
     ending = (signal.SIGINT, signal.SIGTERM)
     for number in ending:
         loop.add_signal_handler(number, listening.stop)

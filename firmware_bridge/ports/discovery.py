@@ -21,7 +21,7 @@ VENDOR_CLASS = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
-class PortHere:
+class AvailablePort:
     """A port or device, and the address to open it by."""
 
     address: str
@@ -35,11 +35,11 @@ class PortHere:
     kind: str  # serial or usb
 
 
-def serial_ports(by_id: Path = BY_ID) -> list[PortHere]:
+def serial_ports(by_id: Path = BY_ID) -> list[AvailablePort]:
     """Every serial port."""
     stable = _stable_names(by_id)
     return [
-        PortHere(
+        AvailablePort(
             address=info.device,
             description=_collapse_spaces(info.description if info.description != "n/a" else info.product or ""),
             vendor_product="" if info.vid is None else f"{info.vid:04x}:{info.pid or 0:04x}",
@@ -54,7 +54,7 @@ def serial_ports(by_id: Path = BY_ID) -> list[PortHere]:
     ]
 
 
-def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[PortHere]:
+def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[AvailablePort]:
     """Every USB device with a vendor-specific bulk interface, which is what `usb:` addresses open."""
     found = []
     for folder in sorted(sysfs.glob("*")):
@@ -67,7 +67,7 @@ def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[P
             node = nodes / f"{int(_read(folder, 'busnum')):03d}" / f"{int(_read(folder, 'devnum')):03d}"
             words = [_read(folder, "manufacturer"), _read(folder, "product")]
             found.append(
-                PortHere(
+                AvailablePort(
                     address=str(address),
                     description=" ".join(word for word in words if word),
                     vendor_product=f"{vendor}:{product}",

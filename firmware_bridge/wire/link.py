@@ -149,7 +149,7 @@ class Link:
         self._held: dict[int, bytes] = {}  # messages that arrived before the expected one
         self._resync = False
 
-    # --- called by the owner ---------------------------------------------------------------------------------
+    # --- called by the owner ------------------------------------------------------------------------------------------
 
     def open(self, session: int, now: float) -> None:
         """Host: start a new session on a connected wire. `Opened` or `Lost` follows."""
@@ -270,7 +270,7 @@ class Link:
                 self.counters.unknown_packets += 1
         return arrivals
 
-    # --- received packets ------------------------------------------------------------------------------------
+    # --- received packets ---------------------------------------------------------------------------------------------
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         kind = body[0]
@@ -433,7 +433,7 @@ class Link:
             self.counters.naks_out += 1
             self._send_ack(_NAK, now)
 
-    # --- sent packets ------------------------------------------------------------------------------------
+    # --- sent packets -------------------------------------------------------------------------------------------------
 
     def _emit(self, body: bytes, now: float) -> None:
         self._out.append(encode_frame(body))

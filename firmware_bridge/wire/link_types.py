@@ -34,7 +34,7 @@ class LossReason(enum.Enum):
     REPLACED = "the other side opened a new session"
     UNPLUGGED = "the port is gone"
     CLOSED = "closed from this side"
-    PROTOCOL = "the other side broke the protocol"
+    PROTOCOL = "the other side violated the protocol"
 
 
 @dataclass(frozen=True, slots=True)

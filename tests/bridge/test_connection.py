@@ -277,7 +277,7 @@ def test_an_answer_has_one_who_waits_for_it(tmp_path: Path) -> None:
             rig.hand(HUSH)
             first = asyncio.create_task(rig.host.command(lock))
             await until(lambda: lock in rig.host.session.unanswered)
-            with pytest.raises(DeviceError, match="command 1 already"):
+            with pytest.raises(DeviceError, match="already waiting for the answer to command 1"):
                 await rig.host.command(lock)
             rig.hand(SPEAK)
             await first
@@ -532,7 +532,7 @@ def test_a_device_that_breaks_off_right_after_its_welcome_is_given_pauses(
                 rig.hand(press)
                 for _ in range(3):
                     lost = await rig.until(Lost)
-                    assert (lost.reason, lost.detail) == (LossReason.PROTOCOL, "event 2 came after event 0")
+                    assert (lost.reason, lost.detail) == (LossReason.PROTOCOL, "event 2 followed event 0")
                     await until(lambda: rig.host.stage is Stage.WAITING)
                     await rig.until(Ready)
         loud = [entry for entry in logs if entry["log_level"] == "warning"]
@@ -590,9 +590,9 @@ def test_a_device_that_is_ahead_of_the_host_is_asked_again_until_that_is_given_u
         rig.shoe.firmware._forget_events(1)
         rig.connect()
         for _ in range(2):
-            assert await rig.until(Ahead) == Ahead(boot, stored=0, told=1)
+            assert await rig.until(Ahead) == Ahead(boot, stored=0, last_forgotten=1)
         assert len(rig.troubles) == 1
-        assert "no longer has its event 1, not stored here" in rig.troubles[0]
+        assert "no longer has its event 1, which this host has not stored" in rig.troubles[0]
         rig.host.stored(EventMark(boot, 1))
         assert not (await rig.until(Ready)).restarted
         rig.load()
@@ -612,7 +612,7 @@ def test_another_kind_of_device_is_named_and_told_nothing(tmp_path: Path) -> Non
         for _ in range(2):
             with pytest.raises(WrongDevice) as wrong:
                 await rig.host.until_ready()
-            assert "no shuffler, it is a shoe" in str(wrong.value)
+            assert "expected a shuffler, found a shoe" in str(wrong.value)
             assert "SE-0001" in str(wrong.value)
         assert (await rig.until(WrongRole)).identity.role is DeviceRole.SHOE
         assert rig.troubles == [str(wrong.value)]

@@ -223,7 +223,7 @@ def test_a_device_that_answers_nonsense_is_unruly() -> None:
 
     result = probed_stranger(answers(nonsense), 10.0)
     assert isinstance(result, Unruly)
-    assert "Done came before Welcome" in str(result)
+    assert "Done arrived before Welcome" in str(result)
 
 
 # --- what is no device ----------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_random_bytes_are_named() -> None:
 def test_an_echo_is_named() -> None:
     result = probed_stranger(lambda heard: heard)
     assert isinstance(result, NotOurs)
-    assert "our own sending that comes back" in str(result)
+    assert "our own bytes come back" in str(result)
 
 
 def test_another_host_is_named() -> None:
@@ -311,7 +311,7 @@ def test_a_port_that_goes_away_while_probed() -> None:
 
     result = asyncio.run(unplugged_by_the_first_byte())
     assert isinstance(result, PortAbsent)
-    assert "while it was probed" in str(result)
+    assert "while being probed" in str(result)
 
 
 # --- the list of USB devices ------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from firmware_bridge.tools.capture import (
     record_line,
     utc_now,
 )
-from firmware_bridge.tools.listening import Listening, Telling
+from firmware_bridge.tools.listening import ConnectionReporter, LineListener
 from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.messages import AskCounters, AskStatus, Dispense, StackPresented
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
@@ -89,7 +89,7 @@ async def unplug() -> list[Record]:
 
 
 async def _listened(act: Callable[[list[Record], Callable[[], None]], None]) -> list[Record]:
-    listening = Listening(str(PORT))
+    listening = LineListener(str(PORT))
     records: list[Record] = []
     async for record in listening.records():
         records.append(record)
@@ -135,10 +135,10 @@ async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]],
     def on_event(event: LineEvent, text: str) -> None:
         records.append(Remark(round(loop.time() - start, 6), event, text))
 
-    telling = Telling(on_event)
+    reporter = ConnectionReporter(on_event)
 
     def on_happening(happening: Happening) -> None:
-        telling.happened(happening)
+        reporter.happened(happening)
         if isinstance(happening, DeviceEvent):
             host.stored(EventMark(host.session.boot, happening.number))
             seen.put_nowait(happening)
@@ -148,7 +148,7 @@ async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]],
     async with shoe_at_the_port() as shoe:
         ready = asyncio.Event()
         session = HostSession(host_boot=0x0A0B0C0D, software="recorder")
-        host = Connection(str(PORT), session, on_happening=on_happening, on_trouble=telling.trouble, on_wire=on_wire)
+        host = Connection(str(PORT), session, on_happening=on_happening, on_trouble=reporter.trouble, on_wire=on_wire)
         running = asyncio.create_task(host.run())
         await ready.wait()
         await play(shoe, host, seen)
