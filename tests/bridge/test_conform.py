@@ -265,13 +265,13 @@ def all_failed(results: dict[str, PointResult]) -> None:
 def test_mute_device_fails_every_point() -> None:
     results = run_on(Mute(), with_cards=True)
     all_failed(results)
-    assert results["link.open"].detail.endswith("but nothing came")
+    assert results["link.open"].detail.endswith("but nothing was received")
 
 
 def test_babbling_device_fails_every_point() -> None:
     results = run_on(Babbler(random.Random(3)), with_cards=True)
     all_failed(results)
-    assert "frames came that are none" in results["link.open"].detail
+    assert "invalid frames were received" in results["link.open"].detail
 
 
 def test_echo_fails_every_point() -> None:
@@ -344,7 +344,7 @@ def test_flood_is_a_failure() -> None:
             return self.now + 0.005
 
     (result,) = run_on(a_shoe(Flooder), only=["link.death"]).values()
-    assert result.detail == "the device floods the wire: more than 2000 packets came"
+    assert result.detail == "the device floods the wire with more than 2000 packets"
 
 
 # --- results, and real time -----------------------------------------------------------------------------------------

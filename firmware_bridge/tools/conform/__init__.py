@@ -1,6 +1,6 @@
-"""Exercises a device on a port from the outside and tells, point by point, whether it keeps to docs/protocol.md."""
+"""The conformance test: exercises a device and reports, point by point, whether it follows docs/protocol.md."""
 
-# The points are listed in the order of these imports: from the wire upwards.
+# The order of these imports is the order of the points: from the lowest layer up.
 from firmware_bridge.tools.conform import (  # noqa: F401, I001
     frame_points,
     packet_points,
