@@ -1,4 +1,4 @@
-"""Writes the generated parts of docs/: run `make docs` after a change; a test fails when a part is not fresh."""
+"""Writes the generated parts of docs/: run `make docs` after a change; a test fails if a part is out of date."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PROTOCOL_NAMES = {"DeviceRole": "Role"}  # lists whose class has another name th
 
 
 def message_tables() -> str:
-    """Every message with its fields, in the order of its numbers."""
+    """Every message with its fields, ordered by number."""
     groups = [
         ("Handshake and answers", range(16)),
         ("Commands (host to device)", COMMANDS),
@@ -78,7 +78,7 @@ def _field(kind: type[Message], field: msgspec.structs.FieldInfo) -> str:
 
 
 def enum_tables() -> str:
-    """Every list of numbers that stands in a message, with the remark in the source as its meaning."""
+    """Every enumeration used in messages, with the comments in the source as meanings."""
     source = Path(enums.__file__).read_text()
     out = []
     for name, kind in vars(enums).items():

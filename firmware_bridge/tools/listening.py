@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import AsyncGenerator, Callable
 
 from firmware_bridge.connection import Connection
 from firmware_bridge.ports.hotplug import Backoff, Hotplug
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, open_port
 from firmware_bridge.tools.capture import LineEvent, Piece, Record, Remark
+from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.link import LossReason, Lost
-from firmware_bridge.wire.session import Happening, HostSession, Ready
+from firmware_bridge.wire.session import Happening, Ready
 
 OnEvent = Callable[[LineEvent, str], None]
 
@@ -89,7 +89,7 @@ class LineListener:
                 yield record
 
     def _connection(self, hotplug: Hotplug) -> Connection:
-        session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl monitor")
+        session = observer_session("shoectl monitor")
         return Connection(
             self._address,
             session,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import secrets
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,12 +22,13 @@ from firmware_bridge.ports.transport import (
     Transport,
     open_port,
 )
+from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.frame import BadFrame, Flaw, FrameDecoder
 from firmware_bridge.wire.health import RoundTrip
 from firmware_bridge.wire.link import LinkState, LossReason, Lost
 from firmware_bridge.wire.messages import VERSION, AskCounters, AskStatus, Counters, EventMessage, Status
 from firmware_bridge.wire.packet import LINK_VERSION, Packet, PacketType, ResetReason, parse_packet, reset_reason
-from firmware_bridge.wire.session import DeviceIdentity, Happening, HostSession, Ready, Rejected
+from firmware_bridge.wire.session import DeviceIdentity, Happening, Ready, Rejected
 
 WITHIN_S = 3.0
 SAMPLE = 4096  # bytes kept for the guess
@@ -125,7 +125,7 @@ class _Probe:
         self._port = port
         self._inbox = inbox
         self._within_s = within_s
-        self._session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl probe")
+        self._session = observer_session("shoectl probe")
         self._received = ReceivedBytes()
         self._ready: Ready | None = None
         self._first_event: int | None = None

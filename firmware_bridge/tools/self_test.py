@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
 from firmware_bridge.connection import Connection, DeviceError
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortSettings
 from firmware_bridge.tools.listening import ConnectionReporter, OnEvent
+from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.link import Lost
 from firmware_bridge.wire.messages import AskCounters, AskStatus, Counters, CycleDone, Done, Fault, SelfTest, Status
-from firmware_bridge.wire.session import DeviceIdentity, Happening, HostSession, Ready
+from firmware_bridge.wire.session import DeviceIdentity, Happening, Ready
 
 WITHIN_S = 60.0
 
@@ -46,7 +46,7 @@ class _Run:
         self._address = address
         self._on_event = on_event
         self._reporter = ConnectionReporter(on_event)
-        session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl self-test")
+        session = observer_session("shoectl self-test")
         self._connection = Connection(
             address, session, settings=settings, on_happening=self._happened, on_trouble=self._trouble
         )

@@ -35,7 +35,7 @@ from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support.plugged import Plugged, stranger
-from tests.support.virtual import packets
+from tests.support.virtual_link import packets
 
 SHORT_S = 0.4
 NMEA = b"47,W,1,08,0.9,545.4,M\r\n$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n$GPGSA,A\r\n"

@@ -45,8 +45,8 @@ from firmware_bridge.wire.session import ANSWER_WITHIN_S, Ahead, EventMark, Host
 from simulators.devices.cards import Place, Spot
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
-from tests.support.virtual import DEVICE_BOOT, HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
-from tests.support.wiretalk import CUTS, MESSAGES, SOUP, chop, packets_of
+from tests.support.virtual_link import DEVICE_BOOT, HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
+from tests.support.wire_strategies import CUTS, MESSAGES, RANDOM_BYTES, chop, packets_of
 
 NOW = 20.0
 STORED_NONE = EventMark()
@@ -520,7 +520,9 @@ FOREIGN_ARRAYS = st.tuples(st.integers(0, 95), st.binary(max_size=30)).map(
     lambda made: b"\x98" + bytes([made[0]]) + made[1] + b"\x01" * 8
 )
 FOREIGN_MESSAGES = st.binary(min_size=1, max_size=40) | FOREIGN_ARRAYS | MESSAGES.map(lambda message: message.encode())
-HOSTILE = st.lists(SOUP | packets_of(SESSION).map(encode_frame) | st.lists(FOREIGN_MESSAGES, max_size=6), max_size=6)
+HOSTILE = st.lists(
+    RANDOM_BYTES | packets_of(SESSION).map(encode_frame) | st.lists(FOREIGN_MESSAGES, max_size=6), max_size=6
+)
 
 
 def hostile_stream(parts: list[bytes | list[bytes]], to: Link) -> bytes:

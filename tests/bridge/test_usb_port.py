@@ -33,12 +33,12 @@ from simulators.pipes.usb_backend import (
     SoftwareUsb,
     SoftwareUsbDevice,
 )
-from tests.support.heard import LIMIT_S, Heard
+from tests.support.port_listener import LIMIT_S, PortListener
 
 ADDRESS = "usb:1209:5d0e"
 
 
-class Host(Heard):
+class Host(PortListener):
     """The host's end of a software USB bus."""
 
     async def open_on(self, bus: SoftwareUsb, address: str = ADDRESS, **settings: Any) -> Transport:

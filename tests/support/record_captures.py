@@ -1,6 +1,6 @@
-"""Records tests/captures/ anew from the simulators, over a real pty: `python -m tests.support.record_captures`.
+"""Records tests/captures/ again from the simulators, over a real pty: `python -m tests.support.record_captures`.
 
-Run it when the protocol has changed, and read the difference: the captures are what the tests hold the decoder to.
+Run it when the protocol has changed, and review the difference: the tests compare the decoder with these captures.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from simulators.devices.faults import FaultName
 from simulators.pipes.endpoints import PtyEndpoint
 
 CAPTURES = Path(__file__).parents[1] / "captures"
-PORT = Path("run/shoe")  # relative: no path of the machine gets into a capture
+PORT = Path("run/shoe")  # relative, so that captures contain no path of this machine
 DECK, HAND = Spot(Place.TABLE, 0), Spot(Place.HAND, 1)
 
 
 class Shoe:
-    """A simulated shoe on a pty, and its person."""
+    """A simulated shoe on a pty, and the person who handles its cards."""
 
     def __init__(self) -> None:
         self.clock = asyncio.get_running_loop().time

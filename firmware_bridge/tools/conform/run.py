@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import secrets
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from firmware_bridge.tools.conform.link_talk import Steps
 from firmware_bridge.tools.conform.point import Point, chosen
 from firmware_bridge.tools.conform.reading import Failed, Skipped
 from firmware_bridge.tools.conform.talk import Talk
+from firmware_bridge.tools.observer import random_boot
 from firmware_bridge.wire.messages import Command, Indicate, Light
 
 RUN_LIMIT_S = 180.0
@@ -173,7 +173,7 @@ async def run_points(
     clock: Callable[[], float] = time.monotonic,
 ) -> list[PointResult]:
     """Run the points on an open port; each result is passed to `report` as soon as it is known."""
-    boot = secrets.randbelow(2**32 - 1) + 1
+    boot = random_boot()
     run = Conformance(host_boot=boot, now=clock(), with_cards=with_cards, slow=slow, only=only)
     while not run.finished:
         try:
