@@ -19,8 +19,7 @@ from controller.core.machines import MACHINES, StateMachine
 from controller.core.state import State
 from controller.games import RULEBOOK
 from firmware_bridge.connection import STAGES, Stage
-from firmware_bridge.wire import messages
-from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
+from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, enums, message_number
 from simulators.devices import faults
 from tests.support.imports import SIMULATION_STARTS_IN, direct_imports, package_of
 
@@ -41,10 +40,11 @@ WORDS = {
     "bool": "true or false",
     "int": "integer",
 }
+PROTOCOL_NAMES = {"DeviceRole": "Role"}  # lists whose class has another name than on the protocol page
 
 
 def message_tables() -> str:
-    """Every message with its fields, in the order of its numbers."""
+    """Every message with its fields, ordered by number."""
     groups = [
         ("Handshake and answers", range(16)),
         ("Commands (host to device)", COMMANDS),
@@ -70,7 +70,7 @@ def message_tables() -> str:
 def _field(kind: type[Message], field: msgspec.structs.FieldInfo) -> str:
     owner = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
     word = str(owner.__annotations__[field.name])
-    text = f"`{field.name}` ({WORDS.get(word, word)})"
+    text = f"`{field.name}` ({WORDS.get(word, PROTOCOL_NAMES.get(word, word))})"
     if field.required:
         return text
     default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
@@ -79,13 +79,13 @@ def _field(kind: type[Message], field: msgspec.structs.FieldInfo) -> str:
 
 
 def enum_tables() -> str:
-    """Every list of numbers that stands in a message, with the remark in the source as its meaning."""
-    source = Path(messages.__file__).read_text()
+    """Every enumeration used in messages, with the comments in the source as meanings."""
+    source = Path(enums.__file__).read_text()
     out = []
-    for name, kind in vars(messages).items():
+    for name, kind in vars(enums).items():
         if not (isinstance(kind, type) and issubclass(kind, enum.IntEnum)) or name.startswith("_") or len(kind) == 0:
             continue
-        out += [f"**{name}**: {' '.join((kind.__doc__ or '').split())}", ""]
+        out += [f"**{PROTOCOL_NAMES.get(name, name)}**: {' '.join((kind.__doc__ or '').split())}", ""]
         block = source.split(f"class {name}(")[1].split("\nclass ")[0]
         for member in kind:
             if member.value == 255:

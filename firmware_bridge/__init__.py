@@ -1,1 +1,1 @@
-"""The wire to the devices: frames, link, session (all pure), and the serial and USB transports under them."""
+"""Talks to the devices: the protocol (wire), serial and USB ports, the connection, and technicians' tools."""

@@ -1,7 +1,7 @@
-"""A device on a port, kept connected: opens the port, greets, listens, and comes back after every loss.
+"""Keeps a device connected: opens its port, greets it, passes messages, and reconnects after every loss.
 
-This is where asyncio meets the pure session. Bytes go straight from the port into the session and what it has to
-send goes straight out again; one timer serves all of its deadlines.
+This connects the pure session to asyncio. Received bytes go straight into the session, and its output goes straight to
+the port; one timer serves all of its deadlines.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from firmware_bridge.wire.session import Ahead, EventMark, Happening, HostSessio
 
 Log = structlog.typing.FilteringBoundLogger
 
-STEADY_S = 1.0  # after a session that stood this long, the next greeting comes at once and pauses start anew
+STEADY_S = 1.0  # after a session of at least this length, reconnect at once and reset the pauses
 
 
 class Stage(enum.Enum):
-    """How far a connection has come."""
+    """The stage of a connection."""
 
     CLOSED = "closed"
     OPENING = "opening the port"
@@ -50,7 +50,7 @@ class Stage(enum.Enum):
     WAITING = "waiting for the device"
 
 
-# All that changes the stage of a connection; docs/design.md shows it as a diagram.
+# All transitions between the stages; docs/design.md shows them as a diagram.
 STAGES: Final[list[dict[str, Any]]] = [
     {"trigger": "begin", "source": Stage.CLOSED, "dest": Stage.OPENING},
     {"trigger": "opened", "source": Stage.OPENING, "dest": Stage.GREETING},
@@ -63,18 +63,18 @@ STAGES: Final[list[dict[str, Any]]] = [
 
 
 class _Stages:
-    """The model that the state machine moves; its triggers are the ones of the table."""
+    """The model of the state machine; its triggers are those in STAGES."""
 
     state: Stage
     trigger: Callable[[str], bool]
 
 
 class DeviceError(Exception):
-    """A device did not do what it was asked; the text is one line for a person."""
+    """A device did not do what it was asked; the text is one line for the user."""
 
 
 class CommandRefused(DeviceError):
-    """The device said no, and will not carry the command out."""
+    """The device refused the command and will not carry it out."""
 
     def __init__(self, command: AnyCommand, refusal: Refused) -> None:
         self.command, self.reason = command, refusal.reason
@@ -83,27 +83,27 @@ class CommandRefused(DeviceError):
 
 
 class OutcomeUnknown(DeviceError):
-    """The device cannot know what became of the command: nobody may guess."""
+    """The device does not know the outcome of the command, so it must not be guessed."""
 
     def __init__(self, command: AnyCommand, refusal: Refused) -> None:
         self.command, self.reason = command, refusal.reason
         why = "it has restarted" if refusal.reason is Reason.OTHER_BOOT else "it was too long ago"
-        super().__init__(f"{describe_message(command)}: the device does not know what became of it, {why}")
+        super().__init__(f"{describe_message(command)}: the device does not know its outcome, {why}")
 
 
 class NotReady(DeviceError):
-    """There is no session with the device now."""
+    """There is currently no session with the device."""
 
 
 class WrongDevice(DeviceError):
-    """Another kind of device answered than was expected."""
+    """A different kind of device answered than expected."""
 
 
 class Connection:
     """One device, by its address. `run` keeps it connected until `close`.
 
-    `on_happening` is told everything that the session brings. `on_trouble` is told in one line why a try to connect
-    has failed: once, and again only when the reason changes. `on_wire` sees every byte that comes or goes.
+    `on_happening` receives everything that the session reports. `on_trouble` receives one line on why an attempt to
+    connect failed, once, and again only when the reason changes. `on_wire` receives every byte in both directions.
     """
 
     def __init__(
@@ -136,40 +136,40 @@ class Connection:
             model_attribute="state",
         )
         self._loop = asyncio.get_running_loop()
-        self._closed = False  # for good; the stage is CLOSED before `run` too
-        self._living: asyncio.Task[None] | None = None
+        self._closed = False  # permanently; before `run` the stage is CLOSED too
+        self._task: asyncio.Task[None] | None = None
         self._port: Transport | None = None
         self._answers: dict[int, asyncio.Future[AnyAnswer]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
         self._ack_delay_s = session.link.timing.ack_delay_s
-        self._over: asyncio.Future[str] | None = None  # why the port must be opened again
+        self._over: asyncio.Future[str] | None = None  # the reason to open the port again
         self._backoff = Backoff()
         self._ready_at = math.inf
         self._ready_waiters: list[asyncio.Future[None]] = []
         self._next_ref = 0
         self._complained = ""
 
-    # --- the life of a connection -----------------------------------------------------------------------------------
+    # --- lifecycle ----------------------------------------------------------------------------------------------------
 
     @property
     def stage(self) -> Stage:
-        """How far it has come."""
+        """The current stage."""
         return self._stages.state
 
-    def _is_closed(self) -> bool:  # not a property: it changes behind every await
+    def _is_closed(self) -> bool:  # not a property: it may change at every await
         return self._closed
 
     async def run(self) -> None:
-        """Connect, and connect again after each loss, until closed. However it ends, it leaves nobody waiting."""
+        """Connect, and reconnect after each loss, until closed. However it ends, no waiting call is left hanging."""
         if self._closed:
             return
         self._stages.trigger("begin")
-        self._living = asyncio.create_task(self._keep_connected(), name=f"{self.address} connection")
+        self._task = asyncio.create_task(self._keep_connected(), name=f"{self.address} connection")
         try:
-            await self._living
+            await self._task
         except asyncio.CancelledError:
-            if not self._is_closed():  # not our close(), which cuts short whatever was under way
+            if not self._is_closed():  # cancelled by the caller, not by close()
                 raise
         finally:
             self.close()
@@ -191,7 +191,7 @@ class Connection:
             self._stages.trigger("again")
 
     async def _once(self) -> str:
-        """Open the port and serve it until it ends; the answer is why it did."""
+        """Open the port and serve it until it ends; returns the reason why it ended."""
         self._over = self._loop.create_future()
         try:
             self._port = await open_port(self.address, self._bytes, self._port_lost, self._settings)
@@ -212,7 +212,7 @@ class Connection:
             self._drop_port()
 
     def close(self) -> None:
-        """Say goodbye and give the port back, for good. Whoever waits for an answer gets `NotReady`."""
+        """End the session and release the port permanently. Calls waiting for an answer raise `NotReady`."""
         if self._closed:
             return
         self._closed = True
@@ -221,8 +221,8 @@ class Connection:
         self.session.close(now)
         self._flush(now)
         self._drop_port()
-        if self._living:
-            self._living.cancel()
+        if self._task:
+            self._task.cancel()
         waiters: list[asyncio.Future[Any]] = [*self._answers.values(), *self._ready_waiters]
         for waiter in waiters:
             if not waiter.done():
@@ -231,7 +231,7 @@ class Connection:
         self._ready_waiters.clear()
 
     async def until_ready(self) -> None:
-        """Wait until the device has welcomed us; `WrongDevice` if it is another than expected."""
+        """Wait until the device is ready; raises `WrongDevice` if a different kind of device answers."""
         if self._closed:
             raise self._is_over()
         if self.stage is not Stage.READY:
@@ -239,18 +239,18 @@ class Connection:
             self._ready_waiters.append(waiter)
             await waiter
 
-    # --- talking ----------------------------------------------------------------------------------------------------
+    # --- commands and questions ---------------------------------------------------------------------------------------
 
     def give(self, command: AnyCommand) -> None:
-        """Give a command without waiting: its answer comes to `on_happening`, also over a lost link."""
+        """Give a command without waiting: its answer goes to `on_happening`, even after a lost link."""
         now = self._loop.time()
         self.session.send(command, now)
         self._flush(now)
 
     async def command(self, command: AnyCommand) -> None:
-        """Give a command and wait until the device has taken it on, also over a lost link; else `DeviceError`.
+        """Give a command and wait until the device accepts it, even after a lost link; raises `DeviceError` otherwise.
 
-        Giving up the wait does not take the command back: it is repeated until the device answers.
+        Cancelling the wait does not withdraw the command: it is repeated until the device answers.
         """
         answer = await self._answer_to(command.id, partial(self.session.send, command))
         if isinstance(answer, Refused):
@@ -259,7 +259,7 @@ class Connection:
             raise CommandRefused(command, answer)
 
     async def ask(self, question: type[AnyQuestion]) -> Identity | Status | Counters:
-        """Ask a question and wait for the answer, also over a lost link."""
+        """Ask a question and wait for the answer, even after a lost link."""
         self._next_ref += 1
         ref = self._next_ref
         answer = await self._answer_to(-ref, partial(self.session.ask, question(ref)))
@@ -274,11 +274,11 @@ class Connection:
         self._flush(now)
 
     async def _answer_to(self, key: int, send: Callable[[float], None]) -> AnyAnswer:
-        """Send, and wait for the answer: to a command by its id, to a question by its negative ref."""
+        """Send, and wait for the answer; the key is the id of a command, or the negative ref of a question."""
         if self._closed:
             raise self._is_over()
         if key in self._answers:
-            raise DeviceError(f"{self.address}: somebody waits for the answer to command {key} already")
+            raise DeviceError(f"{self.address}: another call is already waiting for the answer to command {key}")
         waiter: asyncio.Future[AnyAnswer] = self._loop.create_future()
         self._answers[key] = waiter
         try:
@@ -287,13 +287,13 @@ class Connection:
             self._flush(now)
             return await waiter
         finally:
-            if self._answers.get(key) is waiter:  # the wait was given up
+            if self._answers.get(key) is waiter:  # the wait was cancelled
                 del self._answers[key]
 
     def _is_over(self) -> NotReady:
         return NotReady(f"{self.address}: the connection was closed")
 
-    # --- bytes and time ---------------------------------------------------------------------------------------------
+    # --- bytes and time -----------------------------------------------------------------------------------------------
 
     def _bytes(self, data: bytes) -> None:
         if self._on_wire:
@@ -305,15 +305,15 @@ class Connection:
             self._took(happenings)
 
     def _flush(self, now: float) -> None:
-        """Send what the session has to send, and see that the timer is set for its next deadline."""
+        """Send the session's output, and make sure that the timer is set for its next deadline."""
         data = self.session.take_output()
         if data and self._port:
             self._port.write(data)
             if self._on_wire:
                 self._on_wire("out", data)
-        # Lazily: a timer that fires too early finds nothing to do and is set again, which costs less than
-        # moving it with every frame. Nothing that was just set is due before the acknowledgement's delay is over,
-        # so a timer within that time is early enough without a look.
+        # Lazily: a timer that fires too early does nothing and is set again, which costs less than moving it with
+        # every frame. Nothing that was just set is due before the acknowledgement delay is over, so a timer within
+        # that time needs no check.
         if self._timer_at <= now + self._ack_delay_s:
             return
         deadline = self.session.deadline
@@ -375,10 +375,10 @@ class Connection:
         self._ready_waiters.clear()
         self._end(str(wrong))
 
-    # --- losses -----------------------------------------------------------------------------------------------------
+    # --- losses -------------------------------------------------------------------------------------------------------
 
     def _lost(self, lost: Lost) -> None:
-        """The link has ended. The port may still be good: greet again at once, if the session had been good."""
+        """The link has ended. The port may still work: greet again at once if the session had been stable."""
         was_ready, was_steady = self.stage is Stage.READY, self._was_steady()
         why = f"{self.address}: {lost}"
         if was_ready:
@@ -402,9 +402,9 @@ class Connection:
         self._end(loss.detail)
 
     def _was_steady(self) -> bool:
-        """Whether the session that has ended had stood for a while: if so, earlier troubles are forgotten.
+        """Whether the session that has ended had lasted for a while; if so, the pauses and complaints are reset.
 
-        A device that welcomes us and breaks off right after, again and again, must not keep us busy.
+        A device that repeatedly welcomes us and then drops the link must not cause a busy loop.
         """
         was_steady = self._loop.time() - self._ready_at >= STEADY_S
         self._ready_at = math.inf
@@ -430,7 +430,7 @@ class Connection:
             self._port = None
 
     def _complain(self, what: str, why: str, **more: object) -> bool:
-        """The first failure is a warning, the same one again only a detail; True if it was the first."""
+        """Log a failure: a warning the first time, debug if repeated. Returns True the first time."""
         first = why != self._complained
         self._complained = why
         note = self._log.warning if first else self._log.debug

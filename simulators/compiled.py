@@ -25,6 +25,7 @@ COMPILED = (
     "firmware_bridge/wire/frame.py",
     "firmware_bridge/wire/health.py",
     "firmware_bridge/wire/link.py",
+    "firmware_bridge/wire/link_types.py",
     "firmware_bridge/wire/packet.py",
     "firmware_bridge/wire/session.py",
     "controller/core/rules/sign_in.py",

@@ -123,7 +123,7 @@ def conform_verb(
       shoectl conform /dev/ttyUSB0
       shoectl conform /dev/ttyUSB0 --with-cards --yes --json
     """
-    from firmware_bridge.tools.conform import AFTERWARDS, Result, chosen, conform
+    from firmware_bridge.tools.conform import AFTERWARDS, PointResult, chosen, conform
 
     names = [point.name for point in chosen(with_cards=with_cards, slow=slow)]
     unknown = [name for name in only if name not in names]
@@ -133,7 +133,7 @@ def conform_verb(
         _confirm(f"the device at {address} will move its cards; keep hands out of it", yes)
     width = max(len(name) for name in names)
 
-    def report(result: Result) -> None:
+    def report(result: PointResult) -> None:
         if as_json:
             terminal.print_json(result)
             return

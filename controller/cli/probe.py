@@ -14,7 +14,7 @@ from controller.cli.progress import waiting_for
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import message_fields
-from firmware_bridge.tools.probe import Found, Mute, NotOurs, OtherVersion, Probed, Unruly, probe
+from firmware_bridge.tools.probe import FoundDevice, Mute, NotOurs, OtherVersion, Probed, Unruly, probe
 from firmware_bridge.wire.messages import Counters, Status
 from firmware_bridge.wire.session import DeviceIdentity
 
@@ -54,7 +54,7 @@ def ports(as_json: bool) -> None:
             terminal.print_line(f"  also {port.stable}")
 
 
-def _state(port: discovery.PortHere) -> str:
+def _state(port: discovery.AvailablePort) -> str:
     if not port.may_open:
         return "this user may not open it"
     return f"in use by {port.holder}" if port.holder else "free"
@@ -95,10 +95,10 @@ def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: flo
             if number:
                 terminal.print_line()
             _print_result(address, result)
-    return 0 if all(isinstance(result, Found) for result in results) else 1
+    return 0 if all(isinstance(result, FoundDevice) for result in results) else 1
 
 
-_RESULTS = {Found: "found", OtherVersion: "other version", Unruly: "unruly", NotOurs: "not ours", Mute: "mute"}
+_RESULTS = {FoundDevice: "found", OtherVersion: "other version", Unruly: "unruly", NotOurs: "not ours", Mute: "mute"}
 
 
 def _fields(result: Probed) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _fields(result: Probed) -> dict[str, Any]:
     if isinstance(result, PortError):
         return {"result": "port error", "kind": type(result).__name__, "text": str(result)}
     common: dict[str, Any] = {"result": _RESULTS[type(result)], "text": str(result)}
-    if isinstance(result, Found):
+    if isinstance(result, FoundDevice):
         return {
             **common,
             "identity": identity_fields(result.identity),
@@ -124,7 +124,7 @@ def _print_result(address: str, result: Probed) -> None:
     if isinstance(result, PortError):
         terminal.print_message(str(result))
         return
-    if not isinstance(result, Found):
+    if not isinstance(result, FoundDevice):
         terminal.print_wrapped("", f"{address}: {result}", "red")
         return
     identity = result.identity

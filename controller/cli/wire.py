@@ -18,8 +18,8 @@ from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import (
     LONGEST_LINE,
     BadCapture,
+    DecodedLine,
     Header,
-    Line,
     Record,
     Remark,
     Traffic,
@@ -29,7 +29,7 @@ from firmware_bridge.tools.capture import (
     record_line,
     utc_now,
 )
-from firmware_bridge.tools.listening import Listening
+from firmware_bridge.tools.listening import LineListener
 from firmware_bridge.tools.probe import guess
 
 INDENT = 16  # the column of the packet, where wrapped lines continue
@@ -174,7 +174,7 @@ class Viewer:
             else:
                 self._print(line)
 
-    def _print(self, line: Line) -> None:
+    def _print(self, line: DecodedLine) -> None:
         colour = "red" if line.bad else "cyan" if isinstance(line.what, Remark) else "yellow" if line.notes else None
         text = str(line)
         terminal.print_wrapped(text[:INDENT], text[INDENT:], colour)
@@ -214,7 +214,7 @@ async def _listen(
 ) -> None:
     """Pass every record to `take` until Ctrl-C, the time or the count ends it."""
     loop = asyncio.get_running_loop()
-    listening = Listening(address, settings, passive=passive)
+    listening = LineListener(address, settings, passive=passive)
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
         loop.add_signal_handler(number, listening.stop)

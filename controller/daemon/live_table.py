@@ -115,7 +115,7 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
         known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))
         return DeviceReady(device, happening.boot, known, happening.restarted, happening.last_command)
     if isinstance(happening, Ahead):
-        return DeviceAhead(device, happening.boot, happening.told)
+        return DeviceAhead(device, happening.boot, happening.last_forgotten)
     if isinstance(happening, Lost | Rejected | WrongRole):
         return LinkLost(device, str(happening))
     return None

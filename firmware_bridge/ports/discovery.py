@@ -1,6 +1,6 @@
-"""Which serial ports and USB devices are here, who holds them, and whether this user may open them.
+"""Lists the serial ports and USB devices of this machine, who holds them, and whether this user may open them.
 
-Only looked up in the kernel's lists: no port is opened, so no line changes and no device is disturbed.
+It only reads the kernel's lists and opens no port, so no control line changes and no device is disturbed.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ VENDOR_CLASS = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
-class PortHere:
-    """One port or device, with the address to give to others."""
+class AvailablePort:
+    """A port or device, and the address to open it by."""
 
     address: str
     description: str
-    vendor_product: str  # such as 1209:5d0e; empty where there is none
+    vendor_product: str  # such as 1209:5d0e; empty if there is none
     serial: str
     node: str
-    stable: str  # a name that stays when the device is plugged in elsewhere; empty where there is none
-    holder: str  # such as `shoed (pid 812)`; empty where nobody is known to hold it
+    stable: str  # a name that stays the same when the device is plugged in elsewhere; empty if there is none
+    holder: str  # such as `shoed (pid 812)`; empty if no holder is known
     may_open: bool
     kind: str  # serial or usb
 
 
-def serial_ports(by_id: Path = BY_ID) -> list[PortHere]:
+def serial_ports(by_id: Path = BY_ID) -> list[AvailablePort]:
     """Every serial port."""
     stable = _stable_names(by_id)
     return [
-        PortHere(
+        AvailablePort(
             address=info.device,
-            description=_tidy(info.description if info.description != "n/a" else info.product or ""),
+            description=_collapse_spaces(info.description if info.description != "n/a" else info.product or ""),
             vendor_product="" if info.vid is None else f"{info.vid:04x}:{info.pid or 0:04x}",
-            serial=_tidy(info.serial_number or ""),
+            serial=_collapse_spaces(info.serial_number or ""),
             node=info.device,
             stable=stable.get(os.path.realpath(info.device), ""),
             holder=_holder(info.device),
@@ -54,20 +54,20 @@ def serial_ports(by_id: Path = BY_ID) -> list[PortHere]:
     ]
 
 
-def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[PortHere]:
-    """Every USB device that has a bulk pipe of its vendor's own kind, which is what `usb:` addresses open."""
+def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[AvailablePort]:
+    """Every USB device with a vendor-specific bulk interface, which is what `usb:` addresses open."""
     found = []
     for folder in sorted(sysfs.glob("*")):
         vendor, product = _read(folder, "idVendor"), _read(folder, "idProduct")
         if not vendor or not product or not any(_has_pipe(interface) for interface in folder.glob(f"{folder.name}:*")):
             continue
         serial = _read(folder, "serial")
-        with contextlib.suppress(ValueError):  # a device that is just going away has lost its numbers
+        with contextlib.suppress(ValueError):  # a device that is being unplugged has no numbers any more
             address = UsbAddress(int(vendor, 16), int(product, 16), serial or None)
             node = nodes / f"{int(_read(folder, 'busnum')):03d}" / f"{int(_read(folder, 'devnum')):03d}"
             words = [_read(folder, "manufacturer"), _read(folder, "product")]
             found.append(
-                PortHere(
+                AvailablePort(
                     address=str(address),
                     description=" ".join(word for word in words if word),
                     vendor_product=f"{vendor}:{product}",
@@ -83,7 +83,7 @@ def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[P
 
 
 def _has_pipe(interface: Path) -> bool:
-    """Whether an interface of the vendor's own class has one bulk endpoint each way."""
+    """Whether this is a vendor-specific interface with one bulk endpoint in each direction."""
     if _read(interface, "bInterfaceClass") != f"{VENDOR_CLASS:02x}":
         return False
     bulk = [end for end in interface.glob("ep_*") if _read(end, "type") == "Bulk"]
@@ -92,12 +92,12 @@ def _has_pipe(interface: Path) -> bool:
 
 def _read(folder: Path, name: str) -> str:
     try:
-        return _tidy((folder / name).read_text(errors="replace"))
+        return _collapse_spaces((folder / name).read_text(errors="replace"))
     except OSError:
         return ""
 
 
-def _tidy(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 

@@ -1,6 +1,6 @@
-"""Wakes those that wait for a device to be plugged in, and says how long to wait between attempts.
+"""Wakes tasks that wait for a device to be plugged in, and determines the pauses between attempts to connect.
 
-udev tells at once where it runs; elsewhere the lists of ports are compared once a second.
+udev reports new devices at once; on a machine without it, the list of ports is compared once a second.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from serial.tools import list_ports
 
-UDEV_CONTROL = Path("/run/udev/control")  # there while udevd runs; without it its monitor is silent
+UDEV_CONTROL = Path("/run/udev/control")  # exists while udevd runs; without udevd its monitor reports nothing
 USB_DEVICES = Path("/sys/bus/usb/devices")
 SUBSYSTEMS = ("tty", "usb")
 
 
 class Backoff:
-    """Pauses between attempts: each twice the one before, up to a cap. No randomness: there is one host."""
+    """Pauses between attempts, each twice as long as the last, up to a cap. Not random: there is only one host."""
 
     def __init__(self, first_s: float = 0.1, cap_s: float = 5.0) -> None:
         self.first_s = first_s
@@ -27,7 +27,7 @@ class Backoff:
         self._next_s = first_s
 
     def next(self) -> float:
-        """How long to wait now."""
+        """The length of the next pause."""
         pause = min(self._next_s, self.cap_s)
         self._next_s = min(pause * 2, self.cap_s)
         return pause
@@ -38,7 +38,7 @@ class Backoff:
 
 
 def list_devices() -> frozenset[str]:
-    """Name every serial port and USB device here; one plugged in again gets another name than before."""
+    """Names of all serial ports and USB devices; a device that is plugged in again gets a new name."""
     names = {info.device for info in list_ports.comports()}
     try:
         present = os.listdir(USB_DEVICES)
@@ -46,15 +46,15 @@ def list_devices() -> frozenset[str]:
         present = []
     for name in present:
         try:
-            # The kernel counts devnum up at each plugging, so a quick out-and-in is seen too.
+            # The kernel increments devnum each time, so quickly unplugging and replugging is detected too.
             names.add(f"{name}#{(USB_DEVICES / name / 'devnum').read_text().strip()}")
-        except OSError:  # an interface, which has no number, or a device just gone
+        except OSError:  # an interface, which has no number, or a device that was just unplugged
             continue
     return frozenset(names)
 
 
 class Hotplug:
-    """Tells any number of waiting tasks that something was plugged in."""
+    """Notifies any number of waiting tasks when something is plugged in."""
 
     def __init__(
         self,
@@ -62,22 +62,22 @@ class Hotplug:
         lister: Callable[[], frozenset[str]] = list_devices,
         udev_control: Path = UDEV_CONTROL,
     ) -> None:
-        self.count = 0  # pluggings seen so far; see wait()
+        self.count = 0  # devices plugged in so far; see wait()
         self._poll_s = poll_s
         self._lister = lister
         self._udev_control = udev_control
         self._monitor: Any = None  # pyudev has no types
         self._polling: asyncio.Task[None] | None = None
         self._waiters: set[asyncio.Future[bool]] = set()
-        self._wanted = asyncio.Event()  # somebody waits: polling is worth its cost
+        self._wanted = asyncio.Event()  # a task is waiting: poll only then
 
     @property
     def source(self) -> str:
-        """Where the news comes from, for the log."""
+        """How new devices are detected, for the log."""
         return "udev" if self._monitor is not None else "polling" if self._polling is not None else "closed"
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         if self.source != "closed":
             return
         if self._udev_control.exists():
@@ -89,7 +89,7 @@ class Hotplug:
             self._polling = asyncio.create_task(self._poll(present), name="hotplug polling")
 
     async def close(self) -> None:
-        """Stop listening; those that wait get False."""
+        """Stop listening; waiting tasks get False."""
         if self._monitor is not None:
             asyncio.get_running_loop().remove_reader(self._monitor.fileno())
             self._monitor = None
@@ -100,10 +100,10 @@ class Hotplug:
         self._wake(False)
 
     async def wait(self, timeout_s: float, since: int | None = None) -> bool:
-        """True as soon as something is plugged in, False when the time is over.
+        """Return True as soon as something is plugged in, or False after `timeout_s`.
 
-        `since` is a `count` noted earlier (before an attempt to open failed, say): if it has moved on since,
-        the answer comes at once, and a plugging between the attempt and the wait is not missed.
+        `since` is an earlier `count`, for example from before a failed attempt to open. If the count has changed,
+        True is returned at once, so a device plugged in between the attempt and the wait is not missed.
         """
         if since is not None and since != self.count:
             return True
@@ -133,7 +133,7 @@ class Hotplug:
         try:
             while (device := self._monitor.poll(timeout=0)) is not None:
                 plugged |= device.action == "add"
-        except OSError:  # ENOBUFS: so many events that some were dropped; one may have been ours
+        except OSError:  # ENOBUFS: some events were dropped, and one may have been a new device
             plugged = True
         if plugged:
             self._plugged()
@@ -154,7 +154,7 @@ def _settle(waiter: asyncio.Future[bool], answer: bool) -> None:
 
 
 def _open_monitor() -> Any:
-    """A started udev monitor, or None where libudev is missing or a sandbox forbids netlink."""
+    """A started udev monitor, or None if libudev is missing or a sandbox forbids netlink."""
     try:
         import pyudev
 

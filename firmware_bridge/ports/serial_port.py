@@ -1,7 +1,7 @@
-"""Serial ports through pyserial: a tty, a TCP box that passes bytes on, or an RFC 2217 terminal server.
+"""Serial ports through pyserial: a tty, a TCP adapter that forwards raw bytes, or an RFC 2217 terminal server.
 
-A tty and a TCP connection are read and written on their descriptor by the event loop itself; RFC 2217 needs
-pyserial's own protocol code, which blocks, so it gets threads.
+The event loop reads and writes the descriptors of ttys and TCP connections itself. RFC 2217 needs pyserial's own
+protocol code, which blocks and therefore runs in threads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from firmware_bridge.ports.transport import (
 
 READ_SIZE = 4096
 # Closing a tty waits until its output is sent. A last short frame may go out (22 ms at 115200 baud); more than
-# this is thrown away, or the loop would stand still.
+# this is discarded, because it would block the loop.
 DRAIN_LIMIT = 256
 RFC2217_READ_S = 0.1
 PTY_MAJORS = range(136, 144)  # Unix98 pty slaves
@@ -87,7 +87,7 @@ class FdPort:
         self._on_lost = on_lost
         self._backlog_limit = backlog_limit
         self._backlog = bytearray()
-        self._over = False  # lost or closed: the descriptor is no longer ours
+        self._over = False  # lost or closed: the descriptor has been released
         self._closed = False
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._readable)
@@ -114,7 +114,7 @@ class FdPort:
 
     def close(self) -> None:
         self._closed = True
-        self._let_go()
+        self._release_once()
 
     def _readable(self) -> None:
         try:
@@ -141,9 +141,9 @@ class FdPort:
         if not self._backlog:
             self._loop.remove_writer(self._fd)
 
-    def _let_go(self) -> None:
-        # At once, and not only on close(): a reader left on a hung-up descriptor spins at full load, and a held
-        # /dev/ttyUSB0 makes the same cable come back as ttyUSB1.
+    def _release_once(self) -> None:
+        # At once, not only on close(): a reader left on a hung-up descriptor uses all of a CPU, and as long as
+        # /dev/ttyUSB0 is open, the replugged cable becomes ttyUSB1.
         if self._over:
             return
         self._over = True
@@ -153,21 +153,21 @@ class FdPort:
         self._release()
 
     def _lose(self, loss: PortLost) -> None:
-        self._let_go()
+        self._release_once()
         if not self._closed:
             self._on_lost(loss)
 
     def _lose_later(self, loss: PortLost) -> None:
-        """A loss found inside write() is told from the loop: the writer may be in the middle of its own work."""
-        self._let_go()
+        """Report a loss detected in write() from the loop, because the caller may be in the middle of something."""
+        self._release_once()
         self._loop.call_soon(self._lose, loss)
 
 
 # ---- a tty ----
 
 
-class _LinesAsTheyAre:
-    """pyserial raises DTR and RTS whenever it opens; with these flags it leaves them alone."""
+class _KeepControlLines:
+    """Keeps pyserial from raising DTR and RTS when it opens the port, if these flags are set."""
 
     leave_dtr = False
     leave_rts = False
@@ -181,7 +181,7 @@ class _LinesAsTheyAre:
             super()._update_rts_state()  # type: ignore[misc]
 
 
-class _Tty(_LinesAsTheyAre, serial.Serial):
+class _Tty(_KeepControlLines, serial.Serial):
     pass
 
 
@@ -214,22 +214,22 @@ def _open_tty(address: SerialAddress, settings: PortSettings) -> tuple[_Tty, tup
 
 
 def _tune(tty: _Tty, settings: PortSettings) -> tuple[str, ...]:
-    """Set what pyserial does not, and say what could not be had."""
+    """Apply settings that pyserial does not, and return notes about those that failed."""
     fd = tty.fileno()
     attributes = termios.tcgetattr(fd)
-    # With VMIN 0, as pyserial leaves it, "nothing there yet" and "hung up" would both read as b"".
+    # With VMIN 0, which pyserial sets, "no data yet" and "hung up" would both read as b"".
     attributes[6][termios.VMIN] = 1
     if settings.dtr is None:
-        attributes[2] &= ~termios.HUPCL  # else closing drops DTR, and the next opening raises it: a reset
+        attributes[2] &= ~termios.HUPCL  # otherwise closing drops DTR and opening raises it again: a reset
     termios.tcsetattr(fd, termios.TCSANOW, attributes)
     notes = []
-    # pyserial's lock keeps out those that ask for it; TIOCEXCL keeps out everyone but root. Not on a pty: its
-    # other end holds it open, so the mark would outlive a killed daemon and keep out the next one.
+    # pyserial's lock is advisory; TIOCEXCL excludes everyone but root. Not on a pty: its other end keeps it open,
+    # so the flag would outlive a killed daemon and lock out the next one.
     if not _is_pty(fd):
         try:
             fcntl.ioctl(fd, termios.TIOCEXCL)
         except OSError as error:
-            notes.append(f"other programs cannot be kept out: {error}")
+            notes.append(f"no exclusive access: {error}")
     if settings.low_latency:
         try:
             tty.set_low_latency_mode(True)
@@ -244,7 +244,7 @@ def _is_pty(fd: int) -> bool:
 
 def _close_tty(tty: _Tty, settings: PortSettings) -> None:
     fd = tty.fileno()
-    with contextlib.suppress(OSError, termios.error):  # a vanished device refuses all of this
+    with contextlib.suppress(OSError, termios.error):  # all of this fails on an unplugged device
         if settings.rtscts or tty.out_waiting > DRAIN_LIMIT:
             termios.tcflush(fd, termios.TCOFLUSH)
         fcntl.ioctl(fd, termios.TIOCNXCL)
@@ -257,7 +257,7 @@ def _find_by_pattern(pattern: str) -> str:
     if not found:
         raise PortAbsent(f"hwgrep://{pattern}: no serial port matches; {_ports_here()}")
     if len(found) > 1:
-        raise PortUnsuitable(f"hwgrep://{pattern}: {', '.join(found)} all match; ask for one by its serial number")
+        raise PortUnsuitable(f"hwgrep://{pattern}: {', '.join(found)} all match; use a serial number to select one")
     return found[0]
 
 
@@ -270,13 +270,13 @@ def _ports_here() -> str:
 
 
 def _explain(path: str, error: OSError) -> PortError:
-    """Turn what pyserial says on opening into one line that a technician can act on."""
+    """Turn an error of pyserial into one line that a technician can act on."""
     code = error.errno
     if code is None and isinstance(error.__context__, termios.error):
-        # Only tcgetattr gives this: the node opens, but is no terminal (ENOTTY) or has no chip behind it (EIO).
+        # Only tcgetattr raises this: the node opens, but is not a terminal (ENOTTY) or has no hardware (EIO).
         return PortUnsuitable(f"{path} is not a working serial port ({error}); check the path")
     if code in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
-        return PortAbsent(f"{path}: not there; check the cable and its power; {_ports_here()}")
+        return PortAbsent(f"{path}: not found; check the cable and the device's power; {_ports_here()}")
     if code in (errno.EBUSY, errno.EAGAIN):
         return PortBusy(f"{path}: held{holder_of(path) or ' by another program'}; stop that first")
     if code in (errno.EACCES, errno.EPERM):
@@ -288,8 +288,8 @@ def _explain(path: str, error: OSError) -> PortError:
 
 
 async def _connect(address: SerialAddress) -> socket.socket:
-    # Not through pyserial's socket:// class: it throws away what the device sends first, hides why a connection
-    # failed, and sleeps 0.3 s on closing.
+    # Not with pyserial's socket:// class: it discards the first bytes from the device, hides why a connection
+    # failed, and sleeps 0.3 s when closing.
     loop = asyncio.get_running_loop()
     failure: OSError | None = None
     try:
@@ -310,8 +310,8 @@ async def _connect(address: SerialAddress) -> socket.socket:
                 else:
                     return connection
     except TimeoutError:
-        raise PortUnsuitable(f"{address}: gave no answer within {OPEN_LIMIT_S:.0f} s") from None
-    except OSError as error:  # socket.gaierror: the name is not known
+        raise PortUnsuitable(f"{address}: did not answer within {OPEN_LIMIT_S:.0f} s") from None
+    except OSError as error:  # socket.gaierror: unknown host name
         failure = error
     raise _unreachable(address, failure)
 
@@ -319,15 +319,15 @@ async def _connect(address: SerialAddress) -> socket.socket:
 def _unreachable(address: SerialAddress, error: OSError | None) -> PortUnsuitable:
     if error is None:
         reason = "no address found"
-    elif error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not errno
+    elif error.errno is None or isinstance(error, socket.gaierror):  # its numbers are not errno values
         reason = error.strerror or str(error)
     else:
         reason = os.strerror(error.errno)
-    return PortUnsuitable(f"{address}: {reason}; check the address, the network cable and the box's power")
+    return PortUnsuitable(f"{address}: {reason}; check the address, the network cable and the adapter's power")
 
 
 def _keep_alive(connection: socket.socket) -> None:
-    """Frames are small and urgent, and a box that lost its power must be noticed without being written to."""
+    """Send small frames without delay, and detect an adapter that lost its power even if nothing is sent to it."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 5)
@@ -336,15 +336,15 @@ def _keep_alive(connection: socket.socket) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 10_000)
 
 
-class _Rfc2217(_LinesAsTheyAre, serial.rfc2217.Serial):
-    """pyserial's RFC 2217 client, made to end quietly and at once."""
+class _Rfc2217(_KeepControlLines, serial.rfc2217.Serial):
+    """pyserial's RFC 2217 client, changed to close promptly and without errors."""
 
     _socket: socket.socket | None
     _thread: threading.Thread | None
     _read_buffer: queue.Queue[bytes | None]
 
     def close(self) -> None:
-        # pyserial's own close() leaves the socket open where shutdown fails, and sleeps 0.3 s.
+        # pyserial's own close() leaves the socket open if shutdown fails, and sleeps 0.3 s.
         self.is_open = False
         self.hang_up()
         if self._socket is not None:
@@ -360,7 +360,7 @@ class _Rfc2217(_LinesAsTheyAre, serial.rfc2217.Serial):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _telnet_read_loop(self) -> None:
-        # Noise on the telnet layer raises here; as an end of data it becomes a lost port, not a traceback.
+        # Invalid telnet data raises here; as an end of data it becomes a lost port, not a traceback.
         try:
             super()._telnet_read_loop()  # type: ignore[misc]
         except Exception:
@@ -377,7 +377,9 @@ def _open_rfc2217(address: SerialAddress, settings: PortSettings) -> _Rfc2217:
         cause = error.__context__
         if isinstance(cause, OSError):
             raise _unreachable(address, cause) from None
-        raise PortUnsuitable(f"{address}: answers, but not in RFC 2217; try socket:// instead") from None
+        raise PortUnsuitable(
+            f"{address}: the server answers, but does not speak RFC 2217; try socket:// instead"
+        ) from None
     except BaseException:
         remote.close()
         raise

@@ -1,4 +1,4 @@
-"""A port for a library that only knows blocking calls, such as pyusb: two threads block, the event loop does not."""
+"""A port on top of a library that only has blocking calls, such as pyusb: two threads make them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, OnBytes, OnLost, PortLost, loss_from, overflow
 
-JOIN_LIMIT_S = 1.0  # closing waits this long for a port's threads; several times their longest blocking call
-LAST_WORDS = 256  # bytes that still go out at closing: a goodbye, not a backlog
-LAST_WORDS_S = 0.2  # and how long they may take
+JOIN_LIMIT_S = 1.0  # how long closing waits for a port's threads; several times their longest blocking call
+FINAL_WRITE_MAX = 256  # bytes still sent when closing: enough for a RESET, not for a backlog
+FINAL_WRITE_S = 0.2  # how long closing waits for that
 
 
 class ThreadedPort:
-    """A port whose library only knows blocking calls: one thread reads, one writes.
+    """A port whose library only has blocking calls: one thread reads, one writes.
 
-    `read` returns b"" and `write` returns what was taken (perhaps 0) when a short time-out passes; both raise
-    when the device is gone. `interrupt` makes a blocked call return. The last thread to end calls `release`:
-    freeing a device while a call on it is under way could crash the library.
+    After a short time-out `read` returns b"" and `write` the number of bytes accepted, which may be 0; both raise when
+    the device is gone. `interrupt` makes a blocked call return. The last thread to end calls `release`, because
+    freeing a device during a call could crash the library.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class ThreadedPort:
         self._on_bytes, self._on_lost = on_bytes, on_lost
         self._backlog_limit = backlog_limit
         self._loop = asyncio.get_running_loop()
-        self._change = threading.Condition()  # guards what follows
+        self._change = threading.Condition()  # guards the following attributes
         self._backlog = bytearray()
-        self._ending = False  # the threads are to end
-        self._leaving = False  # because of close(), not of a loss
+        self._ending = False  # the threads must end
+        self._leaving = False  # because of close(), not because of a loss
         self._running = 2
-        self._closed = False  # only touched on the loop: no callback any more
+        self._closed = False  # only used on the loop: no callbacks after this
         self._threads = [
-            threading.Thread(target=self._run, args=(turn, at_the_end), name=f"{name} {verb}", daemon=True)
-            for turn, at_the_end, verb in (
+            threading.Thread(target=self._run, args=(step, at_the_end), name=f"{name} {verb}", daemon=True)
+            for step, at_the_end, verb in (
                 (self._read_once, lambda: None, "read"),
                 (self._write_once, self._write_last, "write"),
             )
@@ -76,18 +76,18 @@ class ThreadedPort:
             self._leaving = not self._ending
             self._ending = True
             self._change.notify_all()
-        self._threads[1].join(LAST_WORDS_S)
+        self._threads[1].join(FINAL_WRITE_S)
         self._interrupt()
         for thread in self._threads:
             thread.join(JOIN_LIMIT_S)
 
     def _end(self, loss: PortLost) -> None:
-        """Called with the lock held, from any thread: the first reason is the one that is told."""
+        """Called with the lock held, from any thread; only the first loss is reported."""
         if self._ending:
             return
         self._ending = True
         self._change.notify_all()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+        with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._report, loss)
 
     def _report(self, loss: PortLost) -> None:
@@ -98,12 +98,12 @@ class ThreadedPort:
         if not self._closed:
             self._on_bytes(data)
 
-    def _run(self, turn: Callable[[], None], at_the_end: Callable[[], None]) -> None:
+    def _run(self, step: Callable[[], None], at_the_end: Callable[[], None]) -> None:
         try:
             while not self._ending:
-                turn()
+                step()
             at_the_end()
-        except Exception as error:  # whatever the library raises, it means that the port is of no use now
+        except Exception as error:  # whatever the library raises, the port is unusable now
             with self._change:
                 self._end(self._judge(error, self.name))
         with self._change:
@@ -131,5 +131,5 @@ class ThreadedPort:
     def _write_last(self) -> None:
         with self._change:
             chunk = bytes(self._backlog)
-        if chunk and self._leaving and len(chunk) <= LAST_WORDS:
+        if chunk and self._leaving and len(chunk) <= FINAL_WRITE_MAX:
             self._write(chunk)

@@ -1,6 +1,6 @@
-"""The byte pipe to a device: its interface, its addresses, and what can go wrong with it.
+"""Ports, the byte streams to devices: their interface, addresses, settings and errors.
 
-The two kinds of pipe are in serial_port.py and usb_port.py; open_port() picks by address.
+serial_port.py and usb_port.py implement the two kinds of port; open_port() chooses by the address.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-OPEN_LIMIT_S = 5.0  # opening is given up after this: a dead network box must not hold the table for longer
+OPEN_LIMIT_S = 5.0  # time limit for opening: a dead network adapter must not block the table for longer
 
 ALLOWED = (
     "allowed are /dev/ttyUSB0, socket://192.168.1.20:4001, rfc2217://192.168.1.20:4001, "
@@ -28,7 +28,7 @@ ALLOWED = (
 
 
 class PortError(Exception):
-    """A port could not be opened; the text is one line for a person."""
+    """A port could not be opened; the text is one line for the user."""
 
 
 class PortAbsent(PortError):
@@ -40,11 +40,11 @@ class PortBusy(PortError):
 
 
 class PortDenied(PortError):
-    """The device is there, but this user may not open it."""
+    """The device exists, but this user may not open it."""
 
 
 class PortUnsuitable(PortError):
-    """The address, the thing behind it or this machine's set-up does not allow a connection."""
+    """The address, the device or the configuration of this machine does not allow a connection."""
 
 
 class PortLossReason(enum.Enum):
@@ -58,7 +58,7 @@ class PortLossReason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PortLost:
-    """What is told, once, when an open port ends by itself."""
+    """Reported once when an open port fails."""
 
     reason: PortLossReason
     detail: str
@@ -69,29 +69,29 @@ OnLost = Callable[[PortLost], None]
 
 
 class Transport(Protocol):
-    """A byte pipe. Its callbacks come on the event loop; on_lost at most once; none after close()."""
+    """An open port. Callbacks run on the event loop, on_lost at most once, and none after close()."""
 
     name: str
-    notes: tuple[str, ...]  # what could not be set at opening and is worth a log line, not a failure
+    notes: tuple[str, ...]  # settings that could not be applied: worth a log line, but not a failure
 
     def write(self, data: bytes) -> None:
-        """Send without blocking. What is written after a loss or after close() is dropped."""
+        """Send without blocking. Data written after a loss or after close() is dropped."""
 
     def close(self) -> None:
-        """Give the device back; may be called again, and after a loss."""
+        """Release the device; may be called repeatedly, and after a loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortSettings:
-    """How to open a port; what does not apply to its kind is passed over."""
+    """How to open a port; settings for another kind of port are ignored."""
 
     baud: int = 115200
     rtscts: bool = False
-    dtr: bool | None = None  # None leaves the line alone: on many boards DTR or RTS is wired to reset
+    dtr: bool | None = None  # None leaves the line unchanged: on many boards DTR or RTS is wired to reset
     rts: bool | None = None
     low_latency: bool = True
-    backlog_limit: int = 65536  # bytes that may wait for the device; 5.7 s at 115200 baud
-    usb_interface: int | None = None  # None: found in the descriptors
+    backlog_limit: int = 65536  # most bytes queued for the device; 5.7 s at 115200 baud
+    usb_interface: int | None = None  # None: taken from the descriptors
     usb_in: int | None = None  # endpoint addresses, such as 0x81 and 0x01
     usb_out: int | None = None
     usb_backend: object | None = None  # None: libusb
@@ -102,7 +102,7 @@ DEFAULT_SETTINGS = PortSettings()
 
 @dataclass(frozen=True, slots=True)
 class SerialAddress:
-    """A serial port: a path, a pattern to look for (hwgrep), or a box on the network."""
+    """A serial port: a path, a search pattern (hwgrep), or a network adapter."""
 
     scheme: Literal["path", "hwgrep", "socket", "rfc2217"]
     target: str  # the path, the pattern, or the whole URL
@@ -115,7 +115,7 @@ class SerialAddress:
 
 @dataclass(frozen=True, slots=True)
 class UsbAddress:
-    """A USB device by vendor, product and, where several are plugged in, serial number."""
+    """A USB device by vendor, product and, if several are plugged in, serial number."""
 
     vendor: int
     product: int
@@ -127,12 +127,12 @@ class UsbAddress:
 
 
 USB_PATTERN = re.compile(r"usb:([0-9a-f]{4}):([0-9a-f]{4})(?::(.+))?", re.IGNORECASE)
-# `logging` is left out on purpose: pyserial answers it by reconfiguring the whole program's logging.
+# Without `logging`: with that option pyserial would reconfigure the logging of the whole program.
 RFC2217_OPTIONS = {"ign_set_control", "poll_modem", "timeout"}
 
 
 def parse_address(text: str) -> SerialAddress | UsbAddress:
-    """Read a port address as a person writes it; raises PortUnsuitable with what is allowed."""
+    """Parse a port address as a user writes it; raises PortUnsuitable, which lists the forms allowed."""
     if text.lower().startswith("usb:"):
         match = USB_PATTERN.fullmatch(text)
         if match is None:
@@ -152,32 +152,32 @@ def _parse_url(text: str) -> SerialAddress:
         try:
             re.compile(rest)
         except (re.error, OverflowError, RecursionError) as error:
-            raise PortUnsuitable(f"{text!r}: not a pattern that can be searched for: {error}") from None
+            raise PortUnsuitable(f"{text!r}: not a valid pattern: {error}") from None
         if not rest:
-            raise PortUnsuitable(f"{text!r}: says nothing to look for; {ALLOWED}")
+            raise PortUnsuitable(f"{text!r}: the pattern is empty; {ALLOWED}")
         return SerialAddress("hwgrep", rest)
     if scheme not in ("socket", "rfc2217"):
         raise PortUnsuitable(f"{text!r}: {scheme}:// ports are not supported; {ALLOWED}")
     try:
         parts = urlsplit(text)
         host, port, options = parts.hostname, parts.port, {name for name, _ in parse_qsl(parts.query, True)}
-        (host or "").encode("idna")  # what looking the name up would do, and fail with
+        (host or "").encode("idna")  # resolving the name would fail with the same error later
     except ValueError as error:
         raise PortUnsuitable(f"{text!r}: {error}; {ALLOWED}") from None
     if not host or not port or parts.path not in ("", "/") or parts.username is not None:
-        raise PortUnsuitable(f"{text!r}: a network port is a host and a port number; {ALLOWED}")
+        raise PortUnsuitable(f"{text!r}: a network address needs a host and a port number; {ALLOWED}")
     unknown = options - (RFC2217_OPTIONS if scheme == "rfc2217" else set())
     if unknown:
-        raise PortUnsuitable(f"{text!r}: option {', '.join(sorted(unknown))} is not known here")
+        raise PortUnsuitable(f"{text!r}: unknown option {', '.join(sorted(unknown))}")
     return SerialAddress("socket" if scheme == "socket" else "rfc2217", text, host, port)
 
 
 async def open_port(
     address: str, on_bytes: OnBytes, on_lost: OnLost, settings: PortSettings = DEFAULT_SETTINGS
 ) -> Transport:
-    """Open the port at this address, in bounded time and without blocking the loop; raises PortError."""
+    """Open the port at this address within a time limit and without blocking the loop; raises PortError."""
     where = parse_address(address)
-    # Imported here, so that a table with serial devices alone does not load the USB library, or the reverse.
+    # Imported here, so that a table with only serial devices does not load the USB library, and vice versa.
     if isinstance(where, UsbAddress):
         from firmware_bridge.ports.usb_port import open_usb
 
@@ -187,17 +187,17 @@ async def open_port(
     return await open_serial(where, on_bytes, on_lost, settings)
 
 
-# ---- what the kinds of port share ----
+# ---- shared by both kinds of port ----
 
 Opened = TypeVar("Opened")
 
 
 async def open_in_thread(opener: Callable[[], Opened], undo: Callable[[Opened], None], name: str) -> Opened:
-    """Run a blocking opener in a thread; one that finishes after we gave up or were cancelled is undone."""
+    """Run a blocking opener in a thread; if it finishes after the time limit or a cancellation, undo it."""
     work = asyncio.get_running_loop().run_in_executor(None, opener)
 
     def undo_late(done: asyncio.Future[Opened]) -> None:
-        # A thread of its own, since undoing may block and the loop's executor may be shutting down by then.
+        # In its own thread: undoing may block, and the loop's executor may be shutting down by then.
         if not done.cancelled() and done.exception() is None:
             threading.Thread(target=undo, args=(done.result(),), name=f"{name} undo").start()
 
@@ -205,14 +205,14 @@ async def open_in_thread(opener: Callable[[], Opened], undo: Callable[[Opened], 
         return await asyncio.wait_for(asyncio.shield(work), OPEN_LIMIT_S)
     except TimeoutError:
         work.add_done_callback(undo_late)
-        raise PortUnsuitable(f"{name}: gave no answer within {OPEN_LIMIT_S:.0f} s") from None
+        raise PortUnsuitable(f"{name}: did not answer within {OPEN_LIMIT_S:.0f} s") from None
     except asyncio.CancelledError:
         work.add_done_callback(undo_late)
         raise
 
 
 def loss_from(error: Exception, name: str) -> PortLost:
-    """Say what an error in the middle of reading or writing means for the port."""
+    """Turn an error while reading or writing into a loss of the port."""
     code = error.errno if isinstance(error, OSError) else None
     if code in (errno.ENODEV, errno.EIO, errno.ENXIO):
         return PortLost(PortLossReason.VANISHED, f"{name}: the device vanished ({os.strerror(code)})")
@@ -222,15 +222,15 @@ def loss_from(error: Exception, name: str) -> PortLost:
 
 
 def overflow(name: str, waiting: int) -> PortLost:
-    """Say that the device did not take what was sent."""
-    return PortLost(PortLossReason.OVERFLOWED, f"{name}: the device takes no data, {waiting} bytes are waiting")
+    """The loss of a port whose device accepts no data."""
+    return PortLost(PortLossReason.OVERFLOWED, f"{name}: the device accepts no data; {waiting} bytes are waiting")
 
 
 def denied(name: str, node: str, code: int | None) -> PortDenied:
-    """Say who owns the device node and what lets this user open it."""
-    if code == errno.EPERM:  # not file permissions: a systemd unit with DevicePolicy= answers so
+    """Explain who owns the device node and how to give this user access."""
+    if code == errno.EPERM:  # not file permissions, but DevicePolicy= of a systemd unit
         return PortDenied(
-            f"{name}: the service's sandbox keeps {node} closed; name its kind in DeviceAllow=, "
+            f"{name}: the service's sandbox blocks {node}; add it to DeviceAllow=, "
             "and restart the service once the driver is loaded"
         )
     try:
@@ -238,26 +238,28 @@ def denied(name: str, node: str, code: int | None) -> PortDenied:
         group = grp.getgrgid(status.st_gid).gr_name
         user = pwd.getpwuid(os.geteuid()).pw_name
     except (OSError, KeyError):
-        return PortDenied(f"{name}: permission denied on {node}; ask whoever administers this machine")
+        return PortDenied(f"{name}: permission denied on {node}; ask the administrator of this machine")
     owned = f"{name}: user {user} may not open {node}, which belongs to group {group}"
     if status.st_gid != 0 and status.st_mode & 0o060 == 0o060:
         return PortDenied(f"{owned}; run `sudo usermod -aG {group} {user}`, then log in again")
-    return PortDenied(f"{owned} and is closed to it; install the shipped udev rules, then plug it in again")
+    return PortDenied(
+        f"{owned} but is not accessible to it; install the udev rules of this package, then replug the device"
+    )
 
 
 def holder_of(node: str) -> str:
-    """Name the process that has this device node locked or open, as ` by NAME (pid N)`, or nothing."""
+    """The process that has this device node locked or open, as ` by NAME (pid N)`; empty if none is found."""
     with contextlib.suppress(OSError):
         status = os.stat(node)
         inode = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
         with open("/proc/locks", encoding="ascii") as locks:
-            for line in locks:  # such as `1: FLOCK  ADVISORY  WRITE 3844 00:1a:3 0 EOF`
+            for line in locks:  # for example `1: FLOCK  ADVISORY  WRITE 3844 00:1a:3 0 EOF`
                 fields = line.split()
                 if fields[1] == "FLOCK" and fields[5] == inode:
                     return _name_process(fields[4])
         device = os.path.realpath(node)
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            # Other users' processes cannot be looked into, and any may end while we look.
+            # Other users' processes are not readable, and any process may end meanwhile.
             with contextlib.suppress(OSError):
                 fds = [] if pid == str(os.getpid()) else os.listdir(f"/proc/{pid}/fd")
                 if any(os.readlink(f"/proc/{pid}/fd/{fd}") == device for fd in fds):

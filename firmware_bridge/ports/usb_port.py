@@ -1,6 +1,6 @@
-"""A USB device with one bulk endpoint each way, through pyusb.
+"""A USB device with one bulk endpoint in each direction, through pyusb.
 
-The kernel's driver, where one sits on the interface, is asked to step aside and gets the interface back.
+A kernel driver bound to the interface is detached while the port is open, and reattached afterwards.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from firmware_bridge.ports.transport import (
     open_in_thread,
 )
 
-READ_SIZE = 4096  # a multiple of every bulk packet size (64, 512, 1024): a packet never overflows the buffer
-BLOCK_MS = 50  # the longest that closing waits for a read or write under way
+READ_SIZE = 4096  # a multiple of every bulk packet size (64, 512, 1024), so that a packet never overflows the buffer
+BLOCK_MS = 50  # the longest that closing waits for a pending read or write
 VENDOR_CLASS = 0xFF
-NEAR_SHOWN = 5
+LISTED_MAX = 5
 
-# pyusb has no types: a device and its descriptors are Any here.
+# pyusb has no type hints: devices and their descriptors are Any here.
 
 
 @dataclass(frozen=True, slots=True)
 class _Pipe:
-    """The interface that was taken, with what is needed to use it and to give it back."""
+    """A claimed interface, with what is needed to use and to release it."""
 
     device: Any
     interface: int
@@ -68,11 +68,11 @@ class _Pipe:
             return 0
 
     def release(self) -> None:
-        _give_back(self.device, self.interface, self.driver_detached)
+        _release(self.device, self.interface, self.driver_detached)
 
 
 async def open_usb(address: UsbAddress, on_bytes: OnBytes, on_lost: OnLost, settings: PortSettings) -> Transport:
-    """Find the device, take its bulk interface and run it; raises PortError."""
+    """Find the device, claim its bulk interface and start the port; raises PortError."""
     name = str(address)
     pipe = await open_in_thread(partial(_open, address, settings), _Pipe.release, name)
     buffer = usb.util.create_buffer(READ_SIZE)
@@ -89,8 +89,8 @@ async def open_usb(address: UsbAddress, on_bytes: OnBytes, on_lost: OnLost, sett
 
 
 def _judge(error: Exception, name: str) -> PortLost:
-    if isinstance(error, OSError) and error.errno == errno.EPIPE:  # on USB not a hang-up
-        return PortLost(PortLossReason.FAILED, f"{name}: the device refuses the transfer (stalled endpoint)")
+    if isinstance(error, OSError) and error.errno == errno.EPIPE:  # on USB this is not a hang-up
+        return PortLost(PortLossReason.FAILED, f"{name}: the device rejected the transfer (stalled endpoint)")
     return loss_from(error, name)
 
 
@@ -98,11 +98,11 @@ def _open(address: UsbAddress, settings: PortSettings) -> _Pipe:
     try:
         device = _find(address, settings)
     except usb.core.NoBackendError:
-        raise PortUnsuitable(f"{address}: no libusb on this machine; run `sudo apt install libusb-1.0-0`") from None
+        raise PortUnsuitable(f"{address}: libusb is not installed; run `sudo apt install libusb-1.0-0`") from None
     except usb.core.USBError as error:
         raise PortUnsuitable(f"{address}: the USB bus cannot be read ({error})") from None
     try:
-        return _take(device, address, settings)
+        return _claim(device, address, settings)
     except BaseException as error:
         usb.util.dispose_resources(device)
         if isinstance(error, usb.core.USBError):
@@ -128,23 +128,23 @@ def _find(address: UsbAddress, settings: PortSettings) -> Any:
     if fitting:
         raise PortUnsuitable(
             f"{address}: {len(fitting)} such devices are plugged in ({_listed(serials.values())}); "
-            f"name one, such as {address}:SERIAL"
+            f"select one by its serial number, as in {address}:SERIAL"
         )
     if kind:
-        raise PortAbsent(f"{address}: not plugged in; of that kind are here: {_listed(serials.values())}")
+        raise PortAbsent(f"{address}: not plugged in; other devices of this type: {_listed(serials.values())}")
     near = [f"usb:{d.idVendor:04x}:{d.idProduct:04x}" for d in everything if d.idVendor == address.vendor]
-    others = f"of that vendor are here: {_listed(near)}" if near else "nothing of that vendor is here"
-    raise PortAbsent(f"{address}: not plugged in; {others}; check the cable and its power")
+    others = f"other devices of this vendor: {_listed(near)}" if near else "no other device of this vendor was found"
+    raise PortAbsent(f"{address}: not plugged in; {others}; check the cable and the device's power")
 
 
 def _listed(names: Iterable[str | None]) -> str:
-    shown = sorted(name if name is not None else "one without serial number" for name in names)
-    rest = len(shown) - NEAR_SHOWN
-    return ", ".join(shown[:NEAR_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    shown = sorted(name if name is not None else "one without a serial number" for name in names)
+    rest = len(shown) - LISTED_MAX
+    return ", ".join(shown[:LISTED_MAX]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _serial_of(device: Any, address: UsbAddress) -> str | None:
-    # Not device.serial_number: it turns "may not open it" into "has no language", and the cause is lost.
+    # Not device.serial_number: if permission is denied, it reports a missing language instead.
     if not device.iSerialNumber:
         return None
     try:
@@ -153,20 +153,20 @@ def _serial_of(device: Any, address: UsbAddress) -> str | None:
     except usb.core.USBError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
             raise _explain(error, device, address) from None
-        return None  # unplugged just now, or a device that does not tell: then it is not the one asked for
+        return None  # just unplugged, or its serial number is unreadable: not the device asked for
     return None if text is None else str(text)
 
 
 # ---- its interface ----
 
 
-def _take(device: Any, address: UsbAddress, settings: PortSettings) -> _Pipe:
+def _claim(device: Any, address: UsbAddress, settings: PortSettings) -> _Pipe:
     try:
         configuration = device.get_active_configuration()
     except usb.core.USBError as error:
         if error.errno is not None:
             raise
-        device.set_configuration()  # pyusb's own error, without errno: no configuration is set yet
+        device.set_configuration()  # an error of pyusb itself has no errno: no configuration is set yet
         configuration = device.get_active_configuration()
     interface, endpoint_in, endpoint_out = _choose_interface(configuration, address, settings)
     number = int(interface.bInterfaceNumber)
@@ -177,13 +177,13 @@ def _take(device: Any, address: UsbAddress, settings: PortSettings) -> _Pipe:
         if interface.bAlternateSetting:
             interface.set_altsetting()
     except BaseException:
-        _give_back(device, number, detached)
+        _release(device, number, detached)
         raise
     return _Pipe(device, number, endpoint_in, endpoint_out, detached)
 
 
 def _choose_interface(configuration: Any, address: UsbAddress, settings: PortSettings) -> tuple[Any, int, int]:
-    """The interface with one bulk endpoint each way; one of the vendor's own class before any other."""
+    """The interface with one bulk endpoint in each direction, preferably a vendor-specific one."""
     choices = []
     for interface in configuration:
         if settings.usb_interface not in (None, interface.bInterfaceNumber):
@@ -196,7 +196,7 @@ def _choose_interface(configuration: Any, address: UsbAddress, settings: PortSet
     if not choices:
         which = "" if settings.usb_interface is None else f" {settings.usb_interface}"
         raise PortUnsuitable(
-            f"{address}: has no interface{which} with one bulk endpoint each way; is it the right one?"
+            f"{address}: no interface{which} with one bulk endpoint in each direction; is it the right device?"
         )
     return min(choices, key=lambda c: (c[0].bInterfaceClass != VENDOR_CLASS, c[0].bInterfaceNumber))
 
@@ -212,14 +212,14 @@ def _detach_driver(device: Any, number: int) -> bool:
     except (NotImplementedError, usb.core.USBError) as error:
         if getattr(error, "errno", None) in (errno.ENODEV, errno.EACCES):
             raise
-        return False  # a system where the question makes no sense: claiming will tell
+        return False  # not supported on this system: claiming the interface will show
     if active:
         device.detach_kernel_driver(number)
     return bool(active)
 
 
-def _give_back(device: Any, number: int, driver_detached: bool) -> None:
-    """Undo what _take() did; on a device that is unplugged each step fails, and that is all right."""
+def _release(device: Any, number: int, driver_detached: bool) -> None:
+    """Undo _claim(); on an unplugged device every step fails, which is fine."""
     steps: list[Callable[[], None]] = [partial(usb.util.release_interface, device, number)]
     if driver_detached:
         steps.append(partial(device.attach_kernel_driver, number))
@@ -232,10 +232,10 @@ def _give_back(device: Any, number: int, driver_detached: bool) -> None:
 def _explain(error: OSError, device: Any, address: UsbAddress) -> PortError:
     node = f"/dev/bus/usb/{device.bus or 0:03d}/{device.address or 0:03d}"
     if error.errno in (errno.ENODEV, errno.ENOENT, errno.EIO):
-        return PortAbsent(f"{address}: was unplugged while it was opened")
+        return PortAbsent(f"{address}: was unplugged while being opened")
     if error.errno == errno.EBUSY:
         return PortBusy(f"{address}: held{holder_of(node) or ' by another program'}; stop that first")
     if error.errno in (errno.EACCES, errno.EPERM):
         return denied(str(address), node, error.errno)
     reason = error.strerror or (os.strerror(error.errno) if error.errno else "no reason given")
-    return PortUnsuitable(f"{address}: cannot be used ({reason})")
+    return PortUnsuitable(f"{address}: unusable ({reason})")

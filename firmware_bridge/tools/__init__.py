@@ -1,1 +1,1 @@
-"""What a technician uses on a line: capture, probe, self-test, conformance."""
+"""Technicians' tools for a line: capture, monitor, probe, self-test, conformance test."""

@@ -1,8 +1,8 @@
-"""Captures: every byte of a line with its time and direction, as a file, and put into words frame by frame.
+"""Captures: every byte on a line with its time and direction, stored in a file and decoded frame by frame.
 
-A capture is JSON Lines: a header, then one line for each piece of bytes or remark, then a last line that says that
-nothing is missing. Pure: lines in, records out; records in, decoded lines out. What was recorded can be decoded years
-later, on another machine, exactly as it was shown live.
+A capture is JSON Lines: a header, then one line for each piece of data or remark, then a last line that proves that
+nothing is missing. Pure: lines in, records out; records in, decoded lines out. A capture decodes the same on any
+machine and at any later time as it did live.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from firmware_bridge.wire.packet import Packet, PacketType, parse_packet, reset_
 
 FORMAT = "dragonshoe-capture"
 VERSION = 1
-LONGEST_LINE = 1 << 20  # bytes; a piece is a few kilobytes at most, so a longer line is no capture
+LONGEST_LINE = 1 << 20  # bytes; a piece has a few kilobytes at most, so a longer line is not part of a capture
 
 _SEQ = 0x10000
 _HOST_NUMBERS = frozenset(message_number(kind) for kind in get_args(FromHost))
@@ -43,15 +43,15 @@ _SEQUENCED = (PacketType.DATA, PacketType.ACK, PacketType.NAK)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes that came or went together, in seconds since the start."""
+    """Bytes received or sent together; `at_s` is in seconds since the start."""
 
     at_s: float
     direction: Direction
     data: bytes
 
 
-class Event(enum.StrEnum):
-    """What can happen to a line besides bytes."""
+class LineEvent(enum.StrEnum):
+    """What can happen on a line besides bytes."""
 
     OPENED = "opened"  # the port
     READY = "ready"  # the device has welcomed the host
@@ -63,10 +63,10 @@ class Event(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What happened between the bytes, in words."""
+    """An event on the line, in words."""
 
     at_s: float
-    event: Event
+    event: LineEvent
     text: str
 
 
@@ -98,11 +98,11 @@ class _RemarkLine(msgspec.Struct):
 
 class _EndLine(msgspec.Struct):
     t: float
-    end: int  # the number of records: a capture without its end was cut off
+    end: int  # the number of records; a capture without this line was cut off
 
 
 class BadCapture(Exception):
-    """A capture that cannot be read, or not any further; the text says which line and why."""
+    """A capture that cannot be read, or only up to some line; the text says which line and why."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")
@@ -110,7 +110,7 @@ class BadCapture(Exception):
 
 
 def utc_now() -> str:
-    """The time of day for a header."""
+    """The current time, for a header."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -139,16 +139,16 @@ def read_header(line: bytes) -> Header:
     try:
         plain = msgspec.json.decode(line)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-            raise BadCapture(1, "this is no capture")
+            raise BadCapture(1, "not a Dragonshoe capture")
         if plain.get("version") != VERSION:
-            raise BadCapture(1, f"a capture of version {plain.get('version')}, which this shoectl does not read")
+            raise BadCapture(1, f"version {plain.get('version')} of the format is not supported by this shoectl")
         return msgspec.convert(plain, Header)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise BadCapture(1, "this is no capture" if line else "empty") from None
+        raise BadCapture(1, "not a Dragonshoe capture" if line else "empty") from None
 
 
 def read_capture(lines: Iterable[bytes]) -> Iterator[Header | Record]:
-    """The header, then every record. Raises BadCapture at the line that cannot be read, after all before it."""
+    """The header, then every record. Raises BadCapture at the first unreadable line, after all earlier ones."""
     numbered = enumerate(lines, 1)
     _, first = next(numbered, (1, b""))
     yield read_header(first)
@@ -157,12 +157,12 @@ def read_capture(lines: Iterable[bytes]) -> Iterator[Header | Record]:
         plain = _plain(number, line)
         if "end" in plain:
             end = _convert(number, plain, _EndLine)
-            here = number - 2  # without the header and this line
+            here = number - 2  # not counting the header and this line
             if end.end != here:
-                raise BadCapture(number, f"{end.end} records were written, {here} are here")
+                raise BadCapture(number, f"{end.end} records were written, but {here} are present")
             number, extra = next(numbered, (0, b""))
             if extra:
-                raise BadCapture(number, "goes on after its end")
+                raise BadCapture(number, "the file continues after its end")
             return
         record = _record(number, plain)
         if not last_s <= record.at_s < math.inf:
@@ -178,8 +178,8 @@ def _plain(number: int, line: bytes) -> dict[str, Any]:
     try:
         plain = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        cut = "" if line.endswith(b"\n") else ", it is cut off"
-        raise BadCapture(number, f"not JSON{cut} ({error})") from None
+        cut = "" if line.endswith(b"\n") else "; the line is cut off"
+        raise BadCapture(number, f"not valid JSON{cut} ({error})") from None
     if not isinstance(plain, dict):
         raise BadCapture(number, "not a record")
     return plain
@@ -194,9 +194,9 @@ def _record(number: int, plain: dict[str, Any]) -> Record:
             raise BadCapture(number, f"damaged bytes ({error})") from None
     remark = _convert(number, plain, _RemarkLine)
     try:
-        return Remark(remark.t, Event(remark.event), remark.text)
-    except ValueError:  # of a later shoectl
-        return Remark(remark.t, Event.NOTE, remark.text)
+        return Remark(remark.t, LineEvent(remark.event), remark.text)
+    except ValueError:  # written by a later version
+        return Remark(remark.t, LineEvent.NOTE, remark.text)
 
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -213,12 +213,12 @@ def _convert(number: int, plain: dict[str, Any], kind: type[Struct]) -> Struct:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One frame, bad frame or remark, decoded."""
+class DecodedLine:
+    """A decoded frame, bad frame or remark."""
 
     at_s: float
     direction: Direction | None  # None for a remark
-    what: Packet | BadFrame | Remark | bytes  # bytes: a whole frame, but no packet of this link version
+    what: Packet | BadFrame | Remark | bytes  # bytes: an intact frame, but not a packet of this link version
     message: Message | BadMessage | None = None
     notes: tuple[str, ...] = ()
     raw: bytes = b""  # the body of the frame, or the encoded bytes of a bad one
@@ -229,7 +229,7 @@ class Line:
         return isinstance(self.what, BadFrame | bytes) or isinstance(self.message, BadMessage)
 
     def __str__(self) -> str:
-        """One line for a person: time, direction, packet, message."""
+        """One line for people: time, direction, packet, message."""
         if isinstance(self.what, Remark):
             return f"{self.at_s:9.3f}  --   {self.what.text}"
         notes = f"  [{', '.join(self.notes)}]" if self.notes else ""
@@ -251,7 +251,7 @@ class Line:
         return f"{head}  {describe_message(self.message)}" if self.message is not None else head.rstrip()
 
     def plain(self) -> dict[str, Any]:
-        """The same for a program."""
+        """The same for programs."""
         if isinstance(self.what, Remark):
             return {"t": self.at_s, "event": str(self.what.event), "text": self.what.text}
         plain: dict[str, Any] = {"t": self.at_s, "dir": self.direction}
@@ -290,7 +290,7 @@ def _packet_fields(packet: Packet) -> dict[str, Any]:
 
 
 def message_fields(message: Message) -> dict[str, Any]:
-    """A message for a program: its name and fields, lists by name, bytes in hex."""
+    """A message for programs: its name and fields, enumerations by name, bytes in hex."""
     fields: dict[str, Any] = {"name": type(message).__name__}
     for name in message.__struct_fields__:
         value = getattr(message, name)
@@ -302,36 +302,36 @@ def message_fields(message: Message) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Tally:
-    """What went in one direction."""
+    """Counts for one direction."""
 
     bytes: int = 0
     frames: int = 0
     bad: int = 0
     messages: int = 0
-    resends: int = 0  # frames that were sent before, whether or not they had arrived
-    duplicates: int = 0  # resends of what the other side had acknowledged already
-    lost: int = 0  # numbers that were passed over; most come again as resends
-    unfinished: int = 0  # bytes at the end that no delimiter follows
+    resends: int = 0  # frames that had been sent before, whether or not they had arrived
+    duplicates: int = 0  # resends of packets that the other side had already acknowledged
+    lost: int = 0  # skipped sequence numbers; most arrive later as resends
+    unfinished: int = 0  # bytes at the end without a delimiter after them
 
 
 class _Side:
-    """The DATA numbers of one direction within a link session."""
+    """The sequence numbers of one direction within a link session."""
 
     __slots__ = ("acked", "next", "sent_at")
 
     def __init__(self, next_seq: int | None) -> None:
-        self.next = next_seq  # None: not known, since the recording began in the middle
+        self.next = next_seq  # None: unknown, because the recording began in the middle
         self.acked: int | None = next_seq  # what the other side expects next
-        self.sent_at: dict[int, float] = {}  # numbers sent once and not acknowledged yet
+        self.sent_at: dict[int, float] = {}  # packets sent once and not acknowledged yet
 
 
 @dataclass(slots=True)
 class Traffic:
-    """Puts records into words one by one, and counts."""
+    """Decodes records one by one, and keeps counts."""
 
     tallies: dict[Direction, Tally] = field(default_factory=lambda: {"in": Tally(), "out": Tally()})
     seconds: float = 0.0
-    sample: bytes = b""  # the first bytes that came in, for a guess at what a wrong device is
+    sample: bytes = b""  # the first bytes received, for a guess at what a foreign device is
     _round_trips: RoundTripLog = field(default_factory=RoundTripLog)
     _decoders: dict[Direction, FrameDecoder] = field(default_factory=dict)
     _sides: dict[Direction, _Side] = field(default_factory=dict)
@@ -344,21 +344,21 @@ class Traffic:
 
     @property
     def frames(self) -> int:
-        """All frames so far, good and bad."""
+        """The number of frames so far, good and bad."""
         return sum(tally.frames + tally.bad for tally in self.tallies.values())
 
     @property
     def round_trip(self) -> RoundTrip | None:
-        """Of messages to the device that were acknowledged at first try."""
+        """Round-trip times of messages to the device that were acknowledged without a resend."""
         return self._round_trips.summary()
 
-    def feed(self, record: Record) -> list[Line]:
+    def feed(self, record: Record) -> list[DecodedLine]:
         """The lines that this record completes."""
         self.seconds = record.at_s
         if isinstance(record, Remark):
-            if record.event in (Event.OPENED, Event.PORT_LOST):
+            if record.event in (LineEvent.OPENED, LineEvent.PORT_LOST):
                 self._restart()
-            return [Line(record.at_s, None, record)]
+            return [DecodedLine(record.at_s, None, record)]
         tally = self.tallies[record.direction]
         tally.bytes += len(record.data)
         _, delimiter, rest = record.data.rpartition(DELIMITER)
@@ -369,7 +369,7 @@ class Traffic:
         return [self._line(record, tally, body) for body in bodies]
 
     def _restart(self) -> None:
-        """The line is a new one: half a frame of the old one is not continued."""
+        """The line was opened or lost: partial frames are dropped."""
         self._decoders = {"in": FrameDecoder(), "out": FrameDecoder()}
         self._begin(None, None)
 
@@ -377,21 +377,21 @@ class Traffic:
         self._session = session
         self._sides = {"in": _Side(next_seq), "out": _Side(next_seq)}
 
-    def _line(self, piece: Piece, tally: Tally, body: bytes | BadFrame) -> Line:
+    def _line(self, piece: Piece, tally: Tally, body: bytes | BadFrame) -> DecodedLine:
         if isinstance(body, BadFrame):
             tally.bad += 1
-            return Line(piece.at_s, piece.direction, body, raw=body.encoded)
+            return DecodedLine(piece.at_s, piece.direction, body, raw=body.encoded)
         tally.frames += 1
         packet = parse_packet(body)
         if packet is None:
-            return Line(piece.at_s, piece.direction, body, raw=body)
+            return DecodedLine(piece.at_s, piece.direction, body, raw=body)
         message = _decode(packet.message) if packet.type is PacketType.DATA else None
         tally.messages += packet.type is PacketType.DATA
         notes = tuple(self._follow(packet, piece, tally))
-        return Line(piece.at_s, piece.direction, packet, message, notes, body)
+        return DecodedLine(piece.at_s, piece.direction, packet, message, notes, body)
 
     def _follow(self, packet: Packet, piece: Piece, tally: Tally) -> Iterator[str]:
-        """Keep up with the numbers of the session, and tell what is odd about this packet."""
+        """Track the sequence numbers of the session, and yield notes on what is unusual about this packet."""
         if packet.type in (PacketType.OPEN, PacketType.OPENED):
             if packet.session != self._session:
                 self._begin(packet.session, 0)
@@ -405,7 +405,7 @@ class Traffic:
             if self._session is None:
                 self._begin(packet.session, None)
             if packet.session != self._session:
-                yield f"of another session, {packet.session:04x}"
+                yield f"another session, {packet.session:04x}"
                 return
             yield from self._number(self._sides[piece.direction], packet, piece.at_s, tally)
             self._acknowledge(self._sides["out" if piece.direction == "in" else "in"], packet.ack, piece)
@@ -434,16 +434,16 @@ class Traffic:
 
     def _acknowledge(self, side: _Side, ack: int, piece: Piece) -> None:
         if side.acked is not None and (ack - side.acked) % _SEQ >= _SEQ // 2:
-            return  # an older one
+            return  # an older acknowledgement
         side.acked = ack
         for seq in [seq for seq in side.sent_at if 0 < (ack - seq) % _SEQ < _SEQ // 2]:
             sent_at = side.sent_at.pop(seq)
-            if piece.direction == "in" and (seq + 1) % _SEQ == ack:  # the newest one, as the link measures
+            if piece.direction == "in" and (seq + 1) % _SEQ == ack:  # the newest packet, as the link measures
                 self._round_trips.samples_s.append(piece.at_s - sent_at)
 
 
 def _decode(data: bytes) -> Message | BadMessage:
-    """A message of either side: a passive recording may sit on the host's wire as well as on the device's."""
+    """A message of either side: a passive recording may be made on the host's wire or on the device's."""
     try:
         return decode_from_device(data)
     except BadMessage as bad:
@@ -455,8 +455,8 @@ def _decode(data: bytes) -> Message | BadMessage:
         return bad
 
 
-def decode_traffic(records: Iterable[Record]) -> Iterator[Line]:
-    """Every line that these records give."""
+def decode_traffic(records: Iterable[Record]) -> Iterator[DecodedLine]:
+    """Decode all of these records."""
     traffic = Traffic()
     for record in records:
         yield from traffic.feed(record)

@@ -1,53 +1,54 @@
-"""Listening to a line: every byte and every happening on it as records, live, also over a cable that comes and goes.
+"""Listens to a line: yields every byte and every event on it as records, live, and survives unplugged cables.
 
-As a host it opens a session and keeps it alive, commands nothing and stores no event. Passively it sends no byte.
+As a host it opens a session and keeps it alive, but gives no commands and stores no events. In passive mode it sends
+nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import AsyncGenerator, Callable
 
 from firmware_bridge.connection import Connection
 from firmware_bridge.ports.hotplug import Backoff, Hotplug
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, open_port
-from firmware_bridge.tools.capture import Event, Piece, Record, Remark
+from firmware_bridge.tools.capture import LineEvent, Piece, Record, Remark
+from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.link import LossReason, Lost
-from firmware_bridge.wire.session import Happening, HostSession, Ready
+from firmware_bridge.wire.session import Happening, Ready
 
-OnEvent = Callable[[Event, str], None]
+OnEvent = Callable[[LineEvent, str], None]
 
 
-class Telling:
-    """Tells a technician in words what happens to a connection; its methods are callbacks of a `Connection`."""
+class ConnectionReporter:
+    """Describes to a technician what happens to a connection; its methods are callbacks for a `Connection`."""
 
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
         self._ready = False
 
     def happened(self, happening: Happening) -> None:
-        """What the bytes do not show: that a session stands, and that it ends."""
+        """Report what the bytes do not show: the start and end of a session."""
         if isinstance(happening, Ready):
             self._ready = True
             restarted = ", it has restarted" if happening.restarted else ""
-            self._on_event(Event.READY, f"ready: {happening.identity}, boot {happening.boot:08x}{restarted}")
+            self._on_event(LineEvent.READY, f"ready: {happening.identity}, boot {happening.boot:08x}{restarted}")
         elif isinstance(happening, Lost):
             was_ready, self._ready = self._ready, False
             if happening.reason is LossReason.UNPLUGGED:
-                self._on_event(Event.PORT_LOST, f"port lost: {happening.detail}; waiting for it to come back")
+                self._on_event(LineEvent.PORT_LOST, f"port lost: {happening.detail}; waiting for it to come back")
             elif was_ready or happening.reason is LossReason.PROTOCOL:
-                self._on_event(Event.LINK_LOST, f"link lost: {happening}")
+                self._on_event(LineEvent.LINK_LOST, f"link lost: {happening}")
 
     def trouble(self, line: str) -> None:
-        """A try to connect has failed."""
-        self._on_event(Event.NOT_REACHED, f"not reached: {line}")
+        """Report a failed attempt to connect."""
+        self._on_event(LineEvent.NOT_REACHED, f"not reached: {line}")
 
 
-class Listening:
-    """Gives what happens on a line, from the first `async for` until `stop`."""
+class LineListener:
+    """Yields what happens on a line, from the first `async for` until `stop`."""
 
     def __init__(self, address: str, settings: PortSettings = DEFAULT_SETTINGS, *, passive: bool = False) -> None:
         self._address = address
@@ -57,18 +58,18 @@ class Listening:
         self._start = self._loop.time()
         self._records: asyncio.Queue[Record | BaseException | None] = asyncio.Queue()
         self._port_was_open = False
-        self._telling = Telling(self._remark)
+        self._reporter = ConnectionReporter(self._remark)
 
     def stop(self) -> None:
-        """No more: say goodbye. What happened up to then still comes."""
+        """Close the session. Records of what happened before are still yielded."""
         self._records.put_nowait(None)
 
     async def records(self) -> AsyncGenerator[Record, None]:
-        """Every record. Raises PortError if the port cannot be opened at first; later it is waited for."""
+        """Yield every record. Raises PortError if the port cannot be opened; if it is lost later, waits for it."""
         hotplug = Hotplug()
         await hotplug.start()
         connection = None if self._passive else self._connection(hotplug)
-        running = asyncio.create_task(connection.run() if connection else self._only_listen(hotplug))
+        running = asyncio.create_task(connection.run() if connection else self._listen_passively(hotplug))
         running.add_done_callback(self._ended)
         try:
             while (record := await self._records.get()) is not None:
@@ -82,25 +83,25 @@ class Listening:
             with contextlib.suppress(asyncio.CancelledError):
                 await running
             await hotplug.close()
-        while not self._records.empty():  # the goodbye
+        while not self._records.empty():  # from closing the session
             record = self._records.get_nowait()
             if isinstance(record, Piece | Remark):
                 yield record
 
     def _connection(self, hotplug: Hotplug) -> Connection:
-        session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl monitor")
+        session = observer_session("shoectl monitor")
         return Connection(
             self._address,
             session,
             settings=self._settings,
             hotplug=hotplug,
-            on_happening=self._telling.happened,
+            on_happening=self._reporter.happened,
             on_trouble=self._not_reached,
             on_wire=self._piece,
         )
 
-    async def _only_listen(self, hotplug: Hotplug) -> None:
-        backoff, said = Backoff(), ""
+    async def _listen_passively(self, hotplug: Hotplug) -> None:
+        backoff, reported = Backoff(), ""
         while True:
             plugged = hotplug.count
             lost: asyncio.Future[PortLost] = self._loop.create_future()
@@ -109,18 +110,18 @@ class Listening:
                     self._address, lambda data: self._piece("in", data), lost.set_result, self._settings
                 )
             except PortError as error:
-                if str(error) != said:
+                if str(error) != reported:
                     self._not_reached(str(error))
-                    said = str(error)
+                    reported = str(error)
             else:
-                self._port_was_open, said = True, ""
+                self._port_was_open, reported = True, ""
                 backoff.reset()
-                self._remark(Event.OPENED, f"listening on {self._address}, sending nothing")
+                self._remark(LineEvent.OPENED, f"listening on {self._address}, sending nothing")
                 try:
                     loss = await lost
                 finally:
                     port.close()
-                self._remark(Event.PORT_LOST, f"port lost: {loss.detail}; waiting for it to come back")
+                self._remark(LineEvent.PORT_LOST, f"port lost: {loss.detail}; waiting for it to come back")
             await hotplug.wait(backoff.next(), since=plugged)
 
     def _piece(self, direction: Direction, data: bytes) -> None:
@@ -129,11 +130,11 @@ class Listening:
 
     def _not_reached(self, line: str) -> None:
         if self._port_was_open:
-            self._telling.trouble(line)
+            self._reporter.trouble(line)
         else:
             self._records.put_nowait(PortError(line))
 
-    def _remark(self, event: Event, text: str) -> None:
+    def _remark(self, event: LineEvent, text: str) -> None:
         self._records.put_nowait(Remark(self._now(), event, text))
 
     def _now(self) -> float:

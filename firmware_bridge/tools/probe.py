@@ -1,14 +1,13 @@
-"""Looks at what is on a port, in bounded time, and says what it is, or what it is not.
+"""Finds out, within a time limit, what is connected to a port.
 
-A probe opens a link, greets, asks, and says goodbye. It gives no command, so no card can move, and it stores no
-event, so whatever the device has to report is still there for the controller.
+A probe opens a link, greets the device, asks questions and closes the link. It gives no command, so no card can move,
+and stores no event, so the controller still gets everything that the device has to report.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import secrets
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,28 +22,29 @@ from firmware_bridge.ports.transport import (
     Transport,
     open_port,
 )
+from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.frame import BadFrame, Flaw, FrameDecoder
 from firmware_bridge.wire.health import RoundTrip
 from firmware_bridge.wire.link import LinkState, LossReason, Lost
 from firmware_bridge.wire.messages import VERSION, AskCounters, AskStatus, Counters, EventMessage, Status
 from firmware_bridge.wire.packet import LINK_VERSION, Packet, PacketType, ResetReason, parse_packet, reset_reason
-from firmware_bridge.wire.session import DeviceIdentity, Happening, HostSession, Ready, Rejected
+from firmware_bridge.wire.session import DeviceIdentity, Happening, Ready, Rejected
 
 WITHIN_S = 3.0
-SAMPLE = 4096  # bytes that are kept for the guess
+SAMPLE = 4096  # bytes kept for the guess
 TEXT_SHOWN = 32
-RESTARTS = 3  # are waited for: on many boards, opening the port is a reset
+RESTARTS = 3  # tolerated, because on many boards opening the port is a reset
 STATUS_REF, COUNTERS_REF = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A device that speaks our protocol."""
+class FoundDevice:
+    """A device that speaks this protocol."""
 
     identity: DeviceIdentity
     boot: int
     version: int
-    first_event: int | None  # the oldest that the controller has not stored yet
+    first_event: int | None  # the oldest event that the controller has not stored yet
     status: Status
     counters: Counters
     round_trip: RoundTrip | None
@@ -55,7 +55,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class OtherVersion:
-    """A device of another version of our protocol; None where it did not say which."""
+    """A device with another version of this protocol; `speaks` is None if it did not say which."""
 
     of: Literal["link", "messages"]
     speaks: tuple[int, int] | None
@@ -68,37 +68,37 @@ class OtherVersion:
 
 @dataclass(frozen=True, slots=True)
 class Unruly:
-    """A device that speaks our protocol and breaks it."""
+    """A device that speaks this protocol and violates it."""
 
     what: str
 
     def __str__(self) -> str:
-        return f"a device that does not keep to the protocol: {self.what}"
+        return f"a device that violates the protocol: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
 class NotOurs:
-    """Something sends, but it is no device of ours."""
+    """Something sends, but not this protocol."""
 
     bytes: int
     bad_frames: int
     guess: str
 
     def __str__(self) -> str:
-        return f"no Dragonshoe device: {self.bytes} bytes came, none a frame for us; {self.guess}"
+        return f"not a Dragonshoe device: {self.bytes} bytes received, but no frame for us; {self.guess}"
 
 
 @dataclass(frozen=True, slots=True)
 class Mute:
-    """Nothing came."""
+    """Nothing was received."""
 
     within_s: float
 
     def __str__(self) -> str:
-        return f"nothing came within {self.within_s:g} s: no Dragonshoe device, no power, or another baud rate"
+        return f"nothing received within {self.within_s:g} s: not a Dragonshoe device, no power, or another baud rate"
 
 
-Probed = Found | OtherVersion | Unruly | NotOurs | Mute | PortError
+Probed = FoundDevice | OtherVersion | Unruly | NotOurs | Mute | PortError
 
 
 def _span(versions: tuple[int, int]) -> str:
@@ -106,7 +106,7 @@ def _span(versions: tuple[int, int]) -> str:
 
 
 async def probe(address: str, settings: PortSettings = DEFAULT_SETTINGS, within_s: float = WITHIN_S) -> Probed:
-    """Find out what is at this address. Opening the port has its own limit; the talk takes at most `within_s`."""
+    """Find out what is at this address. Opening has its own time limit; the conversation takes at most `within_s`."""
     inbox: asyncio.Queue[bytes | PortLost] = asyncio.Queue()
     try:
         port = await open_port(address, inbox.put_nowait, inbox.put_nowait, settings)
@@ -119,14 +119,14 @@ async def probe(address: str, settings: PortSettings = DEFAULT_SETTINGS, within_
 
 
 class _Probe:
-    """One talk with whatever is there."""
+    """One conversation with whatever is connected."""
 
     def __init__(self, port: Transport, inbox: asyncio.Queue[bytes | PortLost], within_s: float) -> None:
         self._port = port
         self._inbox = inbox
         self._within_s = within_s
-        self._session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl probe")
-        self._seen = Seen()
+        self._session = observer_session("shoectl probe")
+        self._received = ReceivedBytes()
         self._ready: Ready | None = None
         self._first_event: int | None = None
         self._status: Status | None = None
@@ -141,7 +141,7 @@ class _Probe:
             while True:
                 self._flush()
                 if loop.time() >= give_up_at:
-                    return self._gave_up()
+                    return self._timed_out()
                 try:
                     async with asyncio.timeout_at(min(session.deadline, give_up_at)):
                         arrived = await self._inbox.get()
@@ -149,8 +149,8 @@ class _Probe:
                     happenings = session.tick(loop.time())
                 else:
                     if isinstance(arrived, PortLost):
-                        return PortAbsent(f"{arrived.detail} while it was probed")
-                    self._seen.add(arrived)
+                        return PortAbsent(f"{arrived.detail} while being probed")
+                    self._received.add(arrived)
                     happenings = session.receive(arrived, loop.time())
                 for happening in happenings:
                     result = self._judge(happening, loop.time())
@@ -163,7 +163,7 @@ class _Probe:
     def _flush(self) -> None:
         data = self._session.take_output()
         if data:
-            self._seen.sent += data
+            self._received.sent += data
             self._port.write(data)
 
     def _judge(self, happening: Happening, now: float) -> Probed | None:
@@ -176,7 +176,7 @@ class _Probe:
         elif isinstance(happening, Counters):
             self._counters = happening
         elif isinstance(happening, EventMessage):
-            # A device sends what it keeps right behind Welcome, so the first one comes before any answer.
+            # A device sends its stored events right after Welcome, so the first one arrives before any answer.
             self._first_event = self._first_event or happening.number
         elif isinstance(happening, Rejected):
             if not happening.version_min <= VERSION <= happening.version_max:
@@ -185,7 +185,7 @@ class _Probe:
         elif isinstance(happening, Lost):
             return self._lost(happening, now)
         if self._ready and self._status and self._counters:
-            return Found(
+            return FoundDevice(
                 self._ready.identity,
                 self._ready.boot,
                 self._ready.version,
@@ -200,42 +200,42 @@ class _Probe:
         if lost.reason is LossReason.PEER_RESTARTED:
             self._restarts += 1
             if self._restarts > RESTARTS:
-                return Unruly(f"it restarted {self._restarts} times while it was probed")
+                return Unruly(f"it restarted {self._restarts} times while being probed")
             self._ready = self._first_event = self._status = self._counters = None
             self._session.connect(now)
             return None
-        if lost.reason is LossReason.NO_ANSWER and not self._seen.opened:
-            return self._seen.verdict(self._within_s)
+        if lost.reason is LossReason.NO_ANSWER and not self._received.opened:
+            return self._received.verdict(self._within_s)
         if lost.reason is LossReason.PEER_RESET and lost.detail == reset_reason(ResetReason.OTHER_VERSION):
             return OtherVersion("link", None, LINK_VERSION)
         return Unruly(str(lost))
 
-    def _gave_up(self) -> Probed:
+    def _timed_out(self) -> Probed:
         if self._session.link.state is not LinkState.OPEN:
-            return self._seen.verdict(self._within_s)
+            return self._received.verdict(self._within_s)
         did, did_not = ("greeted us", "answer our questions") if self._ready else ("opened a link", "greet us")
         return Unruly(f"it {did}, but did not {did_not} within {self._within_s:g} s")
 
 
 @dataclass(slots=True)
-class Seen:
-    """What came from a port, for a guess at what is there. Pure."""
+class ReceivedBytes:
+    """What a port received, for a guess at what is connected. Pure."""
 
-    sent: bytes = b""  # what we sent: an echo is known by it
+    sent: bytes = b""  # what we sent, to recognise an echo
     count: int = 0
     sample: bytes = b""
     packets: list[Packet] = field(default_factory=list)
-    strangers: list[bytes] = field(default_factory=list)  # whole frames that are no packets
+    unknown_frames: list[bytes] = field(default_factory=list)  # intact frames that are not packets
     bad: list[BadFrame] = field(default_factory=list)
     _decoder: FrameDecoder = field(default_factory=FrameDecoder)
 
     @property
     def opened(self) -> bool:
-        """Whether a device has answered our opening."""
+        """Whether a device has answered our OPEN."""
         return any(packet.type is PacketType.OPENED for packet in self.packets)
 
     def add(self, data: bytes) -> None:
-        """Bytes came."""
+        """Add received bytes."""
         self.count += len(data)
         self.sample += data[: SAMPLE - len(self.sample)]
         for body in self._decoder.feed(data):
@@ -244,38 +244,38 @@ class Seen:
                 continue
             packet = parse_packet(body)
             if packet is None:
-                self.strangers.append(body)
+                self.unknown_frames.append(body)
             else:
                 self.packets.append(packet)
 
     def verdict(self, within_s: float) -> Probed:
-        """What to call it, when no link came about."""
+        """The result if no link was established."""
         if not self.count:
             return Mute(within_s)
-        for body in self.strangers:
+        for body in self.unknown_frames:
             if body[0] >> 4 != LINK_VERSION:
                 return OtherVersion("link", (body[0] >> 4, body[0] >> 4), LINK_VERSION)
         return NotOurs(self.count, len(self.bad), self._guess())
 
     def _guess(self) -> str:
-        if self.packets or self.strangers:
+        if self.packets or self.unknown_frames:
             types = {packet.type for packet in self.packets}
             if PacketType.OPEN in types:
                 if self.sent and self.sample[:16] in self.sent:
-                    return "it is our own sending that comes back: a loop-back plug, or an adapter that echoes"
+                    return "our own bytes come back: a loopback plug, or an adapter that echoes"
                 return "another host is opening a link: two computers are wired to each other"
-            return "it sends our frames, but does not answer the opening"
+            return "it sends valid frames, but does not answer OPEN"
         return guess(self.sample, self.bad)
 
 
 def guess(sample: bytes, bad: list[BadFrame] | None = None) -> str:
-    """What bytes without one whole frame look like, in words."""
+    """What bytes without a single intact frame look like, in words."""
     text = sum(byte in b"\t\r\n" or 32 <= byte < 127 for byte in sample)
     if text >= 0.95 * len(sample):
         return f"looks like lines of text: {_first_text(sample)}"
     if any(_damaged_packet(one) for one in bad or ()):
-        return "looks like frames of ours, damaged: noise, a bad cable, or a slightly wrong baud rate"
-    # A receiver that samples too fast or too slowly sees a few bytes of long runs of equal bits.
+        return "looks like damaged frames of this protocol: noise, a bad cable, or a slightly wrong baud rate"
+    # A receiver that samples at the wrong rate sees bytes with long runs of equal bits.
     if sum(_changes(byte) <= 1 for byte in sample) >= 0.5 * len(sample):
         return "looks like the wrong baud rate"
     return "looks like another protocol, noise, or the wrong baud rate"
@@ -283,7 +283,7 @@ def guess(sample: bytes, bad: list[BadFrame] | None = None) -> str:
 
 def _first_text(sample: bytes) -> str:
     lines = [line for line in re.split(r"[\r\n]+", sample.decode("latin-1")) if line.strip()]
-    # The first line was probably cut by our opening the port in its middle.
+    # The first line is probably incomplete, because the port was opened in its middle.
     line = lines[1] if len(lines) > 2 else lines[0] if lines else ""
     return repr(line[:TEXT_SHOWN] + ("…" if len(line) > TEXT_SHOWN else ""))
 

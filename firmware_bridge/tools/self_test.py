@@ -1,25 +1,25 @@
-"""Runs a device's own test of its motors and sensors from a technician's seat, and says how it ended."""
+"""Runs a device's own test of its motors and sensors for a technician, and reports the result."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
 from firmware_bridge.connection import Connection, DeviceError
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortSettings
-from firmware_bridge.tools.listening import OnEvent, Telling
+from firmware_bridge.tools.listening import ConnectionReporter, OnEvent
+from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.link import Lost
 from firmware_bridge.wire.messages import AskCounters, AskStatus, Counters, CycleDone, Done, Fault, SelfTest, Status
-from firmware_bridge.wire.session import DeviceIdentity, Happening, HostSession, Ready
+from firmware_bridge.wire.session import DeviceIdentity, Happening, Ready
 
 WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTested:
-    """How a self test ended. Its events stay with the device, for the controller."""
+    """The result of a self-test. Its events stay in the device, for the controller."""
 
     identity: DeviceIdentity
     done: CycleDone
@@ -35,18 +35,18 @@ async def self_test(
     on_event: OnEvent = lambda event, text: None,
     within_s: float = WITHIN_S,
 ) -> SelfTested:
-    """Test the device at this address. Raises DeviceError where there is no test, or no end of it."""
+    """Test the device at this address. Raises DeviceError if the test does not start or does not end."""
     return await _Run(address, settings, on_event).run(within_s)
 
 
 class _Run:
-    """One self test. A link that is lost in the middle is waited for; a device that restarted has forgotten it."""
+    """One self-test. If the link is lost, it waits for the device; a device that restarted has forgotten the test."""
 
     def __init__(self, address: str, settings: PortSettings, on_event: OnEvent) -> None:
         self._address = address
         self._on_event = on_event
-        self._telling = Telling(on_event)
-        session = HostSession(host_boot=secrets.randbelow(2**32 - 1) + 1, stored=None, software="shoectl self-test")
+        self._reporter = ConnectionReporter(on_event)
+        session = observer_session("shoectl self-test")
         self._connection = Connection(
             address, session, settings=settings, on_happening=self._happened, on_trouble=self._trouble
         )
@@ -54,8 +54,8 @@ class _Run:
         self._ready: asyncio.Future[Ready] = loop.create_future()
         self._done: asyncio.Future[CycleDone] = loop.create_future()
         self._failed: asyncio.Future[str] = loop.create_future()
-        self._id = 0  # of the command: one more than any that the device has seen, since none is used twice
-        self._taken_on = False
+        self._id = 0  # of the command: higher than any the device has seen, since an id is never reused
+        self._accepted = False
         self._faults: list[Fault] = []
 
     async def run(self, within_s: float) -> SelfTested:
@@ -67,10 +67,10 @@ class _Run:
             if self._failed.done():
                 raise DeviceError(self._failed.result())
             if connected.done():
-                await connected  # raises what ended it
+                await connected  # raises the error that ended it
             if not testing.done():
-                missing = "the end of the self test" if self._ready.done() else "a greeting"
-                raise DeviceError(f"{self._address}: {missing} did not come within {within_s:g} s")
+                missing = "the self-test did not end" if self._ready.done() else "the device did not answer"
+                raise DeviceError(f"{self._address}: {missing} within {within_s:g} s")
             return await testing
         finally:
             self._connection.close()
@@ -90,23 +90,23 @@ class _Run:
 
     def _happened(self, happening: Happening) -> None:
         if isinstance(happening, Lost):
-            self._telling.happened(happening)
+            self._reporter.happened(happening)
         elif isinstance(happening, Ready):
             if not self._ready.done():
                 self._id = happening.last_command + 1
                 self._ready.set_result(happening)
             elif happening.restarted:
-                self._fail(f"{self._address}: the device restarted during its self test and has forgotten it")
+                self._fail(f"{self._address}: the device restarted during its self-test and has lost the result")
         elif isinstance(happening, Done):
-            self._taken_on = happening.id == self._id
-        elif isinstance(happening, Fault) and self._taken_on:  # what it reported before is not of this test
+            self._accepted = happening.id == self._id
+        elif isinstance(happening, Fault) and self._accepted:  # earlier reports do not belong to this test
             self._faults.append(happening)
-        elif isinstance(happening, CycleDone) and happening.command == self._id and self._taken_on:
+        elif isinstance(happening, CycleDone) and happening.command == self._id and self._accepted:
             self._done.set_result(happening)
 
     def _trouble(self, line: str) -> None:
         if self._ready.done():
-            self._telling.trouble(line)
+            self._reporter.trouble(line)
         else:
             self._fail(line)
 

@@ -1,1 +1,1 @@
-"""Bytes to messages and back: frame, packet, link, session. Pure."""
+"""Bytes to messages and back: frame, packet, link, messages, session. Pure."""

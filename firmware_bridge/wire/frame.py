@@ -1,7 +1,6 @@
-"""Frames on the wire: a body and its CRC-32, COBS-encoded, ended by one zero byte.
+"""Frames on the wire: a body and its CRC-32, COBS-encoded, terminated by one zero byte.
 
-Pure: bytes in, whole bodies or named errors out. The decoder has three answers only: need more (nothing comes
-back), bad (a `BadFrame`), whole (the body). After a bad frame it goes on at the next delimiter.
+Pure: bytes in, frame bodies or `BadFrame`s out. After a bad frame the decoder resumes at the next delimiter.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from zlib import crc32
 from cobs import cobs
 
 DELIMITER: Final = b"\x00"
-_crc32: Final = crc32  # names of their own: where this is compiled, they are not looked up anew with every frame
+_crc32: Final = crc32  # Final, so that compiled code does not look them up for every frame
 _cobs_decode: Final = cobs.decode
 _cobs_encode: Final = cobs.encode
-_four_bytes: Final = Struct("<I").pack  # in half the time of int.to_bytes
+_four_bytes: Final = Struct("<I").pack  # twice as fast as int.to_bytes
 
 # A body and its CRC are at most 254 bytes, so COBS adds exactly one byte, and a whole frame with its delimiter
-# is at most 256 bytes: what a small microcontroller can buffer.
+# is at most 256 bytes, which a small microcontroller can buffer.
 MAX_BODY: Final = 250
 MAX_ENCODED: Final = MAX_BODY + 4 + 1
 _MIN_DECODED: Final = 1 + 4
@@ -41,7 +40,7 @@ class Flaw(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class BadFrame:
-    """Bytes between two delimiters that are no frame. By the flaw, `expected` and `got` are lengths or CRCs."""
+    """Bytes between two delimiters that are not a frame. `expected` and `got` are lengths or CRCs."""
 
     flaw: Flaw
     expected: int
@@ -59,27 +58,27 @@ class BadFrame:
 
 
 def encode_frame(body: bytes) -> bytes:
-    """The bytes on the wire for one body of 1 to MAX_BODY bytes."""
+    """The bytes to send for a body of 1 to MAX_BODY bytes."""
     if not 0 < len(body) <= MAX_BODY:
         raise ValueError(f"a frame's body has 1 to {MAX_BODY} bytes, not {len(body)}")
     return _cobs_encode(body + _four_bytes(_crc32(body))) + DELIMITER  # type: ignore[no-any-return]
 
 
 class FrameDecoder:
-    """Cuts a stream of bytes into frames; keeps at most one frame's worth of bytes."""
+    """Splits a stream of bytes into frames; buffers at most one frame."""
 
     __slots__ = ("_buffer", "_midway", "_skipping")
 
     def __init__(self) -> None:
         self._buffer = b""
-        self._skipping = False  # inside a frame already declared too long: wait for its delimiter
-        self._midway = False  # one of the two: the last byte was not a delimiter
+        self._skipping = False  # inside a frame already reported as too long: wait for its delimiter
+        self._midway = False  # either of these: the last byte was not a delimiter
 
     def feed(self, data: bytes) -> list[bytes | BadFrame]:
-        """Every whole body and every bad frame that these bytes complete, in order."""
+        """The bodies and bad frames that these bytes complete, in order."""
         if not self._midway:
             encoded, delimiter, rest = data.partition(DELIMITER)
-            if delimiter and not rest:  # by far the most: one whole frame
+            if delimiter and not rest:  # the usual case: exactly one frame
                 return [_decode(encoded)] if encoded else []
         return self._feed_pieces(data)
 
@@ -92,7 +91,7 @@ class FrameDecoder:
                 continue
             encoded = self._buffer + chunk if self._buffer else chunk
             self._buffer = b""
-            if encoded:  # an empty frame is a spare delimiter: nothing happened
+            if encoded:  # an empty frame is just an extra delimiter
                 found.append(_decode(encoded))
         if rest and not self._skipping:
             self._buffer += rest

@@ -1,4 +1,4 @@
-"""What a link tells of its health: counters, the round trip, and a ring of the last frames."""
+"""The health of a link: counters, round-trip times, and a ring buffer of the last frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROUND_TRIPS_KEPT: Final = 512
 
 @dataclass(slots=True)
 class LinkCounters:
-    """Counts since the link object was made; they only grow."""
+    """Counts since the link object was created."""
 
     frames_in: int = 0
     frames_out: int = 0
@@ -38,7 +38,7 @@ class LinkCounters:
     losses: int = 0
 
     def count_bad(self, bad: BadFrame) -> None:
-        """Book a bad frame under its flaw."""
+        """Count a bad frame by its flaw."""
         if bad.flaw is Flaw.BAD_CRC:
             self.crc_errors += 1
         elif bad.flaw is Flaw.BAD_COBS:
@@ -48,13 +48,13 @@ class LinkCounters:
 
     @property
     def bad_frames(self) -> int:
-        """All frames that were no frames."""
+        """The number of bad frames of all kinds."""
         return self.crc_errors + self.cobs_errors + self.length_errors
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """Round-trip times of the last frames that were acknowledged at first try, in milliseconds."""
+    """Round-trip times of the last packets that were acknowledged without a resend, in milliseconds."""
 
     samples: int
     min_ms: float
@@ -63,7 +63,7 @@ class RoundTrip:
 
 
 class RoundTripLog:
-    """The last round trips; what `RoundTrip` is computed from."""
+    """The last round-trip times, from which `RoundTrip` is computed."""
 
     __slots__ = ("samples_s",)
 
@@ -71,7 +71,7 @@ class RoundTripLog:
         self.samples_s: deque[float] = deque(maxlen=ROUND_TRIPS_KEPT)
 
     def summary(self) -> RoundTrip | None:
-        """The summary of what is kept, None before the first sample."""
+        """A summary of the samples kept, or None before the first one."""
         if not self.samples_s:
             return None
         ordered = sorted(self.samples_s)
@@ -89,19 +89,19 @@ Direction = Literal["in", "out"]
 
 @dataclass(slots=True)
 class FrameRing:
-    """The last frames in both directions, kept as they were and put into words only when asked."""
+    """The last frames in both directions, kept as bytes and described only on request."""
 
     frames: deque[tuple[float, Direction, bytes | BadFrame]] = field(default_factory=lambda: deque(maxlen=RING_FRAMES))
 
     def lines(self) -> Iterator[str]:
-        """The ring for a log, oldest first, times in seconds before the newest."""
+        """One line per frame for a log, oldest first, with times in seconds relative to the newest."""
         newest = self.frames[-1][0] if self.frames else 0.0
         for at, direction, what in self.frames:
             yield f"{at - newest:+9.3f}s {direction:>3} {describe_frame(what)}"
 
 
 def describe_frame(what: bytes | BadFrame) -> str:
-    """A frame in words, without looking into its message: a log must not tell what cards a device saw."""
+    """A frame in words without the contents of its message: a log must not reveal which cards a device saw."""
     if isinstance(what, BadFrame):
         return f"bad frame of {len(what.encoded)} bytes, {what}"
     packet = parse_packet(what)

@@ -1,31 +1,30 @@
-"""The link: messages in order and once over a wire that loses, repeats and garbles frames.
+"""The link: delivers messages in order and exactly once over a wire that loses, repeats and corrupts frames.
 
-Theory of operation. The host opens a link session with a number of its own choice (OPEN); the device answers with
-its boot id (OPENED). From then on each side numbers its DATA packets and keeps at most a window of them unacknowledged.
-A receiver holds what comes too early, as much as the window that it stated, and asks by a NAK for the one that it
-misses; only that one is sent again. The oldest is sent again too when it has waited longer than the resend time. Every
-packet carries an acknowledgement; where no DATA goes back soon, an ACK does. ACK is the heartbeat too.
+The host opens a link session with a number of its choice (OPEN); the device answers with its boot id (OPENED). From
+then on each side numbers its DATA packets and keeps at most a window of them unacknowledged. A receiver holds packets
+that arrive early, up to the window it announced, and requests the missing one with a NAK; only that one is resent. The
+oldest packet is also resent when it has waited longer than the resend time. Every packet carries an acknowledgement;
+if no DATA packet is due soon, an ACK carries it. ACK is also the heartbeat.
 
-A reset of either side is seen: a device that does not know the session answers RESET; a host that restarted opens
-another session; a changed boot id in OPENED says that the device has lost its memory.
+Both sides detect a reset of the other: a device that does not know the session answers RESET; a host that restarted
+opens another session; a changed boot id in OPENED means that the device has lost its memory.
 
-A link ends in one of the stated ways of `LossReason`, after the stated times of `LinkTiming`, never by a guess. What
-was not acknowledged then is forgotten here: the session above knows what must be asked or told again.
+A link ends for one of the reasons in `LossReason`, after the times in `LinkTiming`. Unacknowledged messages are then
+dropped here: the session above knows what to send again.
 
-Pure: bytes and time in, bytes and messages out. One class plays both ends; `opens` tells which one it is.
+Pure: bytes and time in, bytes and messages out. One class implements both ends; `opens` is True for the host's.
 """
 
 from __future__ import annotations
 
-import enum
 import math
 import struct
 from collections import deque
-from dataclasses import dataclass, fields
 from typing import ClassVar, Final
 
 from firmware_bridge.wire.frame import DELIMITER, BadFrame, FrameDecoder, encode_frame
 from firmware_bridge.wire.health import FrameRing, LinkCounters, RoundTripLog
+from firmware_bridge.wire.link_types import Arrival, LinkFull, LinkState, LinkTiming, LossReason, Lost, Opened
 from firmware_bridge.wire.packet import (
     LINK_VERSION,
     MAX_MESSAGE,
@@ -37,30 +36,14 @@ from firmware_bridge.wire.packet import (
     reset_reason,
 )
 
+__all__ = ["Arrival", "Link", "LinkFull", "LinkState", "LinkTiming", "LossReason", "Lost", "Opened"]
 
-@dataclass(frozen=True, slots=True)
-class LinkTiming:
-    """The times of the link, in seconds. Both sides may differ, except that dead_after spans some heartbeats."""
-
-    heartbeat_s: float = 1.0  # a side that has sent nothing for this long sends an ACK
-    dead_after_s: float = 4.0  # nothing whole heard for this long: the link is dead
-    stall_after_s: float = 10.0  # a packet not acknowledged for this long: dead, even if heartbeats still come
-    ack_delay_s: float = 0.01  # an acknowledgement waits this long for a packet to ride on
-    resend_first_s: float = 0.3  # resend time before the first round trip is measured
-    resend_min_s: float = 0.05  # well above ack_delay_s and the scheduling of a busy machine
-    resend_max_s: float = 1.0
-
-    def scaled(self, factor: float) -> LinkTiming:
-        """The same times on a clock that runs this much faster."""
-        return LinkTiming(**{field.name: getattr(self, field.name) * factor for field in fields(self)})
-
-
-WINDOW: Final = 8  # DATA packets unacknowledged at most; docs/performance.md shows what it gains over 1
+WINDOW: Final = 8  # most DATA packets unacknowledged; docs/performance.md shows the gain over a window of 1
 NAKS_MAX: Final = 8  # for one expected number: enough for a noisy wire, too few for a storm
-PENDING_MAX: Final = 256  # messages waiting for the window; the sessions never come near it
+PENDING_MAX: Final = 256  # most messages waiting for the window; far more than a session ever queues
 _SEQ: Final = 0xFFFF
 
-# The hot path compares and packs plain numbers: a member of an Enum costs several times as much.
+# Plain integers for the hot path: using an Enum member costs several times as much.
 _DATA: Final = int(PacketType.DATA)
 _ACK: Final = int(PacketType.ACK)
 _NAK: Final = int(PacketType.NAK)
@@ -69,57 +52,9 @@ _LONGEST: Final = _HEADER + MAX_MESSAGE
 _NEVER: Final = math.inf
 _pack: Final = SEQUENCED.pack
 _unpack: Final = SEQUENCED.unpack_from
-
-
-class LossReason(enum.Enum):
-    """The ways in which a link ends."""
-
-    NO_ANSWER = "nobody answered the opening"
-    SILENT = "nothing was heard for the stated time"
-    STALLED = "a packet was not acknowledged for the stated time"
-    PEER_RESET = "the other side ended the session"
-    PEER_RESTARTED = "the other side has restarted"
-    REPLACED = "the other side opened a new session"
-    UNPLUGGED = "the port is gone"
-    CLOSED = "closed from this side"
-    PROTOCOL = "the other side broke the protocol"
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The link is up; `boot` is the other side's boot id."""
-
-    session: int
-    boot: int
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The link has ended. `lost_after_s` is how long ago the last whole frame was heard."""
-
-    reason: LossReason
-    detail: str = ""
-    lost_after_s: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.reason.value}: {self.detail}" if self.detail else self.reason.value
-
-
-class LinkState(enum.Enum):
-    """Whether messages can go."""
-
-    CLOSED = "closed"
-    OPENING = "opening"
-    OPEN = "open"
-
-
 _CLOSED: Final = LinkState.CLOSED
 _OPENING: Final = LinkState.OPENING
 _OPEN: Final = LinkState.OPEN
-
-
-class LinkFull(Exception):
-    """More messages were given to a link than it keeps."""
 
 
 class _Sent:
@@ -135,15 +70,12 @@ class _Sent:
 
 
 def _later(seq: int, other: int) -> bool:
-    """Whether one sequence number comes after another, round the end."""
+    """Whether one sequence number comes after another, modulo 65,536."""
     return 0 < (seq - other) & _SEQ <= _SEQ // 2
 
 
-Arrival = bytes | Opened | Lost  # a message, or what happened to the link
-
-
 class Link:
-    """One end of a link. Call `take_output` after every other call, and `tick` when `deadline` has come."""
+    """One end of a link. Call `take_output` after every other call, and `tick` at `deadline`."""
 
     decoder_type: ClassVar[type[FrameDecoder]] = FrameDecoder
 
@@ -201,7 +133,7 @@ class Link:
         self._forget()
 
     def _forget(self) -> None:
-        """Start numbering anew: nothing of an earlier session counts."""
+        """Restart the numbering and drop everything from an earlier session."""
         self._sent: deque[_Sent] = deque()
         self._pending: deque[bytes] = deque()
         self._next_seq = 0
@@ -213,14 +145,14 @@ class Link:
         self._resend_s = self.timing.resend_first_s
         self._rtt_mean = self._rtt_spread = 0.0
         self._naks_left = NAKS_MAX
-        self._overdue_to = 0  # the next number at the last time-out: what was sent before is overdue too
-        self._held: dict[int, bytes] = {}  # messages that came before the one expected
+        self._overdue_to = 0  # the next number at the last time-out: all earlier packets are overdue too
+        self._held: dict[int, bytes] = {}  # messages that arrived before the expected one
         self._resync = False
 
-    # --- what the owner calls ---------------------------------------------------------------------------------
+    # --- called by the owner ------------------------------------------------------------------------------------------
 
     def open(self, session: int, now: float) -> None:
-        """Host: begin a new session on a wire that is up. `Opened` or `Lost` follows."""
+        """Host: start a new session on a connected wire. `Opened` or `Lost` follows."""
         self._forget()
         self._decoder = self.decoder_type()
         self.session = session
@@ -230,18 +162,18 @@ class Link:
         self._send_open(now)
 
     def close(self, now: float, reason: ResetReason = ResetReason.GOODBYE) -> None:
-        """End the session politely: the other side need not wait for silence."""
+        """End the session and say so, so that the other side need not wait for a time-out."""
         if self.state is not _CLOSED:
             self._send_reset(self.session, reason, now)
         self._end()
 
     def announce(self, now: float) -> None:
-        """Device: it has just started and knows no session at all. The host need not wait to find that out."""
+        """Device: it has just started and has no session. Saying so saves the host a time-out."""
         self._out.append(DELIMITER)
         self._send_reset(0, ResetReason.NO_SUCH_SESSION, now)
 
     def drop(self) -> None:
-        """The wire itself is gone: forget the session and send nothing."""
+        """The wire is disconnected: end the session without sending anything."""
         self._out.clear()
         self._decoder = self.decoder_type()
         self._end()
@@ -257,15 +189,15 @@ class Link:
         elif not self.full:
             self._pending.append(message)
         else:
-            raise LinkFull(f"{PENDING_MAX} messages are waiting already")
+            raise LinkFull(f"{PENDING_MAX} messages are already waiting")
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for one more message to wait."""
+        """Whether no further message can be queued."""
         return len(self._pending) >= PENDING_MAX
 
     def take_output(self) -> bytes:
-        """The bytes to put on the wire."""
+        """The bytes to send."""
         out = self._out
         if not out:
             return b""
@@ -276,7 +208,7 @@ class Link:
 
     @property
     def deadline(self) -> float:
-        """The time at which `tick` must be called, if nothing happens before."""
+        """When `tick` must be called next, if nothing else happens first."""
         if self.state is not _OPEN:
             return _NEVER if self.state is _CLOSED else min(self._resend_at, self._give_up_at)
         due, dead = self._last_sent + self._heartbeat_s, self._last_heard + self._dead_after_s
@@ -293,7 +225,7 @@ class Link:
         return due
 
     def tick(self, now: float) -> list[Arrival]:
-        """Do what time asks for: resend, acknowledge, heartbeat, or declare the link dead."""
+        """Do what is due: resend, acknowledge, send a heartbeat, or declare the link dead."""
         timing = self.timing
         if self.state is _OPENING:
             if now >= self._give_up_at:
@@ -319,7 +251,7 @@ class Link:
         return []
 
     def receive(self, data: bytes, now: float) -> list[Arrival]:
-        """What these bytes bring: messages in order, and what happened to the link."""
+        """Process received bytes: returns messages in order, and changes of the link."""
         arrivals: list[Arrival] = []
         counters = self.counters
         counters.bytes_in += len(data)
@@ -334,11 +266,11 @@ class Link:
                 self.counters.resyncs += 1
             try:
                 self._packet(body, now, arrivals)
-            except struct.error:  # shorter than its own header
+            except struct.error:  # shorter than its header
                 self.counters.unknown_packets += 1
         return arrivals
 
-    # --- packets coming in ------------------------------------------------------------------------------------
+    # --- received packets ---------------------------------------------------------------------------------------------
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         kind = body[0]
@@ -363,7 +295,7 @@ class Link:
                     self.counters.naks_in += 1
                     if self._sent and ack == self._sent[0].seq:
                         self._resend(self._sent[0], now)
-                if not self._held and _later(seq, self._expected):  # more was sent than was heard
+                if not self._held and _later(seq, self._expected):  # more was sent than has arrived
                     self._gap(now)
         elif kind == PacketType.OPEN:
             self._asked_to_open(body, now, arrivals)
@@ -390,17 +322,17 @@ class Link:
                 while seq in held:
                     arrivals.append(held.pop(seq))
                     self._expected = seq = (seq + 1) & _SEQ
-                if held:  # another one is missing before the rest
+                if held:  # another packet is missing before the rest
                     self._gap(now)
         elif _later(seq, self._expected):
             self.counters.out_of_order += 1
-            if not held:  # news: what follows behind the same gap is none
+            if not held:  # report each gap once
                 self._gap(now)
             if (seq - self._expected) & _SEQ < self._window:
                 held[seq] = body[_HEADER:]
         else:
             self.counters.duplicates += 1
-            self._send_ack(_ACK, now)  # the acknowledgement was lost: give it again, at once
+            self._send_ack(_ACK, now)  # the acknowledgement was lost: repeat it at once
 
     def _acknowledged(self, ack: int, now: float) -> None:
         sent = self._sent
@@ -409,16 +341,16 @@ class Link:
             return
         for _ in range(count):
             packet = sent.popleft()
-        if not packet.resent:  # a packet sent twice tells nothing of the round trip: which one was answered?
+        if not packet.resent:  # after a resend it is unknown which copy was acknowledged
             self._measured(now - packet.first_sent)
         while self._pending and len(sent) < self._peer_window:
             self._send_data(self._pending.popleft(), now)
         self._resend_at = now + self._resend_s if sent else _NEVER
         if sent and packet.resent and not sent[0].resent and _later(self._overdue_to, sent[0].seq):
-            self._resend(sent[0], now)  # sent before the time-out too, and lost with the one before: do not wait again
+            self._resend(sent[0], now)  # sent before the time-out and lost with the previous one: do not wait again
 
     def _measured(self, trip_s: float) -> None:
-        """Adapt the resend time to the round trip: mean plus four times its spread, as TCP does (RFC 6298)."""
+        """Adapt the resend time to the round trip: mean plus four times the deviation, as in TCP (RFC 6298)."""
         self.round_trips.samples_s.append(trip_s)
         mean = self._rtt_mean
         if mean == 0.0:
@@ -437,7 +369,7 @@ class Link:
 
     def _asked_to_open(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         _, session, boot, window, _ = OPENING.unpack_from(body)
-        if self._opens or session == 0:  # two hosts on one wire, or an echo: not for us
+        if self._opens or session == 0:  # two hosts on one wire, or an echo
             self.counters.unknown_packets += 1
             return
         repeated = self.state is _OPEN and (session, boot) == (self.session, self.peer_boot)
@@ -464,7 +396,7 @@ class Link:
     def _up(self, session: int, boot: int, window: int, now: float, arrivals: list[Arrival]) -> None:
         self._forget()
         self.session, self.peer_boot = session, boot
-        self._peer_window = max(1, min(window, self._window))  # a stated 0 must not silence us for good
+        self._peer_window = max(1, min(window, self._window))  # an announced 0 must not block us forever
         self.state = _OPEN
         self._last_heard = self._last_sent = now
         self.counters.sessions += 1
@@ -479,12 +411,12 @@ class Link:
         if self.state is _OPEN and (of_all or boot != self.peer_boot):
             arrivals.append(self._lose(LossReason.PEER_RESTARTED, f"boot {boot:08x}", now))
         elif self.state is _OPENING and reason == ResetReason.NO_SUCH_SESSION:
-            return  # an answer to something older than our OPEN
+            return  # answers something older than our OPEN
         else:
             arrivals.append(self._lose(LossReason.PEER_RESET, reset_reason(reason), now))
 
     def _stray(self, session: int, now: float) -> None:
-        """A packet of a session that is not ours. A device says so; a host opens its own and needs no words."""
+        """A packet of another session. A device answers RESET; a host opens its own session and need not."""
         if not self._opens:
             self._send_reset(session, ResetReason.NO_SUCH_SESSION, now)
 
@@ -495,13 +427,13 @@ class Link:
             self._gap(now)
 
     def _gap(self, now: float) -> None:
-        """Something was lost: ask for it at once, but not without end for the same number: no storm can rise."""
+        """Something was lost: request it at once, but only so often for one number, so that no NAK storm can arise."""
         if self._naks_left > 0:
             self._naks_left -= 1
             self.counters.naks_out += 1
             self._send_ack(_NAK, now)
 
-    # --- packets going out ------------------------------------------------------------------------------------
+    # --- sent packets -------------------------------------------------------------------------------------------------
 
     def _emit(self, body: bytes, now: float) -> None:
         self._out.append(encode_frame(body))
@@ -520,7 +452,7 @@ class Link:
         self._emit(_pack(_DATA, self.session, seq, self._expected) + message, now)
 
     def _resend(self, packet: _Sent, now: float) -> None:
-        """Send a packet again, behind a delimiter that ends whatever half a frame is on the wire."""
+        """Send a packet again, after a delimiter that ends any partial frame on the wire."""
         self._out.append(DELIMITER)
         packet.resent = True
         self.counters.resends += 1

@@ -1,4 +1,4 @@
-"""Packets: the bodies of frames, as the two links write them for each other. The layouts are in docs/protocol.md."""
+"""Packets: the bodies of frames, which the two ends of a link exchange. docs/protocol.md has their layouts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PacketType(enum.IntEnum):
     ACK = 0x13
     NAK = 0x14
     RESET = 0x15
-    # Kept for the authenticated, encrypted session: its handshake and its sealed messages.
+    # Reserved for the authenticated, encrypted session: its handshake and its sealed messages.
     SECURE_HANDSHAKE = 0x18
     SECURE_DATA = 0x19
 
@@ -36,19 +36,17 @@ class ResetReason(enum.IntEnum):
 
 
 OPENING: Final = struct.Struct("<BHIBB")  # type, session, boot, window, security
-SEQUENCED: Final = struct.Struct(
-    "<BHHH"
-)  # type, session, sequence number, acknowledged; DATA has its message behind it
+SEQUENCED: Final = struct.Struct("<BHHH")  # type, session, sequence number, acknowledged; in DATA a message follows
 RESETTING: Final = struct.Struct("<BHIB")  # type, session, boot, reason
 
-# A message is kept shorter than a DATA packet could carry, so that the 16 bytes of a seal still fit.
+# A message is shorter than a DATA packet could carry, which leaves room for a 16-byte seal.
 MAX_MESSAGE: Final = MAX_BODY - SEQUENCED.size - 16 - 3
 assert MAX_MESSAGE == 224
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """One packet taken apart, for people and tools; the link itself reads the bytes directly."""
+    """One parsed packet, for people and tools; the link itself reads the bytes directly."""
 
     type: PacketType
     session: int
@@ -78,7 +76,7 @@ def reset_reason(code: int) -> str:
 
 
 def parse_packet(body: bytes) -> Packet | None:
-    """The packet in a frame's body, or None where it is none of this link version's."""
+    """The packet in a frame's body, or None if it is not a packet of this link version."""
     try:
         kind = PacketType(body[0])
         if kind in (PacketType.OPEN, PacketType.OPENED):
@@ -94,7 +92,7 @@ def parse_packet(body: bytes) -> Packet | None:
 
 
 def pack(packet: Packet) -> bytes:
-    """The body for a packet: what `parse_packet` takes apart."""
+    """The frame body for a packet; the inverse of `parse_packet`."""
     if packet.type in (PacketType.OPEN, PacketType.OPENED):
         return OPENING.pack(packet.type, packet.session, packet.boot, packet.window, packet.security)
     if packet.type is PacketType.RESET:

@@ -1,10 +1,10 @@
 """The host's session with a device: handshake, commands with at-most-once effect, events exactly once and in order.
 
-Theory of operation. A session outlives the links it runs on: a cable may come and go, either side may restart.
-What makes that safe is kept on both sides. The host keeps every command until the device has answered it, and gives
-it again, with the same id and the boot it was first meant for, after every handshake: the device carries an id out
-at most once, and says OTHER_BOOT where it has lost its memory. The device keeps every event until the host says that
-it is stored; the host says in Hello what it has, and passes over what comes twice.
+A session outlives the links it runs on: cables are unplugged, and either side may restart. To make that safe, the host
+keeps every command until the device has answered it, and gives it again after every handshake, with the same id and the
+boot it was first meant for; the device carries out an id at most once, and answers OTHER_BOOT if it lost its memory.
+The device keeps every event until the host says that it is stored; the host says in Hello what it has stored, and
+ignores events that arrive twice.
 
 Pure: bytes and time in, bytes and happenings out.
 """
@@ -42,12 +42,12 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.packet import ResetReason
 
 _OPEN: Final = LinkState.OPEN
-EVENT_TYPES: Final = frozenset(get_args(AnyEvent))  # to ask for a type costs less than `isinstance`
-ANSWER_WITHIN_S: Final = 5.0  # a device that does not answer a message for this long is broken
+EVENT_TYPES: Final = frozenset(get_args(AnyEvent))  # a type lookup is cheaper than `isinstance`
+ANSWER_WITHIN_S: Final = 5.0  # a device that takes longer than this to answer is broken
 
 
 class EventMark(msgspec.Struct, frozen=True, gc=False):
-    """How far the events of a device have come: its boot, and the number of the last one."""
+    """A position in the events of a device: its boot, and the number of the last event."""
 
     boot: int = 0
     number: int = 0
@@ -66,10 +66,18 @@ class DeviceIdentity:
     capabilities: frozenset[Capability]
 
     @classmethod
-    def of(cls, told: Welcome | Identity) -> DeviceIdentity:
-        """From what the device told; capabilities of a later version are passed over."""
-        known = frozenset(capability for capability in Capability if capability in told.capabilities)
-        return cls(told.role, told.maker, told.model, told.serial, told.firmware, told.firmware_digest.hex(), known)
+    def of(cls, message: Welcome | Identity) -> DeviceIdentity:
+        """From a message of the device; capabilities of a later version are ignored."""
+        known = frozenset(capability for capability in Capability if capability in message.capabilities)
+        return cls(
+            message.role,
+            message.maker,
+            message.model,
+            message.serial,
+            message.firmware,
+            message.firmware_digest.hex(),
+            known,
+        )
 
     def __str__(self) -> str:
         return f"{self.role.name.lower()} {self.maker} {self.model} serial {self.serial} firmware {self.firmware}"
@@ -77,9 +85,9 @@ class DeviceIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The handshake is done. `restarted` says that the device has a new boot: what it knew before is gone.
+    """The handshake is done. `restarted` means that the device has a new boot and has lost its earlier memory.
 
-    `first_event` is more than 1 where another host has stored the events before it: they will not come to this one.
+    `first_event` is more than 1 if another host has stored the events before it; this host will not receive them.
     """
 
     identity: DeviceIdentity
@@ -92,7 +100,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The device wants no session with this host."""
+    """The device refuses a session with this host."""
 
     text: str
     version_min: int
@@ -106,31 +114,31 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class WrongRole:
-    """Another kind of device answered. It was told nothing, and what is known of the right one still holds."""
+    """Another kind of device answered. Nothing was sent to it, and the state of the expected device is unchanged."""
 
     expected: DeviceRole
     identity: DeviceIdentity
 
     def __str__(self) -> str:
-        return f"this is no {self.expected.name.lower()}, it is a {self.identity}"
+        return f"expected a {self.expected.name.lower()}, found a {self.identity}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """The device no longer has events that are not stored here: most likely this host's disk has lost them.
 
-    What the device has done meanwhile is not known here. Once the owner has given these events up, `stored` with
-    their last number lets the next greeting succeed.
+    The host does not know what the device did in them. Once the owner has given these events up, `stored` with their
+    last number lets the next greeting succeed.
     """
 
     boot: int
     stored: int
-    told: int  # the number of the last event that the device has forgotten
+    last_forgotten: int  # the number of the last event that the device has deleted
 
     def __str__(self) -> str:
         first = self.stored + 1
-        which = f"events {first} to {self.told}" if first < self.told else f"event {first}"
-        return f"the device no longer has its {which}, not stored here"
+        which = f"events {first} to {self.last_forgotten}" if first < self.last_forgotten else f"event {first}"
+        return f"the device no longer has its {which}, which this host has not stored"
 
 
 Happening = AnyAnswer | AnyEvent | Ready | Rejected | WrongRole | Ahead | Lost
@@ -147,14 +155,14 @@ class _Waiting:
 
 
 def _answer_by(waits: dict[int, _Waiting]) -> float:
-    """When the oldest of them must have been answered."""
+    """When the oldest of them must be answered."""
     for waiting in waits.values():
         return waiting.sent_at + ANSWER_WITHIN_S
     return math.inf
 
 
 class HostSession:
-    """The host's end. Call `take_output` after every other call, and `tick` when `deadline` has come."""
+    """The host's end. Call `take_output` after every other call, and `tick` at `deadline`."""
 
     def __init__(
         self,
@@ -165,14 +173,14 @@ class HostSession:
         software: str = "",
         expects: DeviceRole | None = None,
     ) -> None:
-        """`stored` None makes an onlooker: it takes the events as the device has them and never says it stored one.
+        """With `stored` None the session only observes: it accepts events from any number on and never confirms one.
 
-        `expects` None takes whatever device answers.
+        With `expects` None any device is accepted.
         """
         self.link = Link(opens=True, boot=host_boot, timing=timing)
         self.identity: DeviceIdentity | None = None
         self.ready = False
-        self._looks_on = stored is None
+        self._only_observes = stored is None
         stored = stored or EventMark()
         self.boot = stored.boot
         self.repeated_events = 0
@@ -186,41 +194,41 @@ class HostSession:
         self._commands: dict[int, _Waiting] = {}
         self._questions: dict[int, _Waiting] = {}
 
-    # --- what the owner calls ---------------------------------------------------------------------------------------
+    # --- called by the owner ------------------------------------------------------------------------------------------
 
     def connect(self, now: float) -> None:
-        """The wire is up: open a link and greet. `Ready`, `Rejected`, `WrongRole` or `Lost` follows."""
+        """The wire is connected: open a link and greet. `Ready`, `Rejected`, `WrongRole`, `Ahead` or `Lost` follows."""
         self._stop()
         self._next_session = self._next_session % 0xFFFF + 1
         self.link.open(self._next_session, now)
 
     def disconnect(self) -> None:
-        """The wire is gone. Commands and events wait for the next `connect`."""
+        """The wire is disconnected. Commands and events wait for the next `connect`."""
         self._stop()
         self.link.drop()
 
     def close(self, now: float) -> None:
-        """End politely."""
+        """End the link session and tell the device."""
         self._stop()
         self.link.close(now)
 
     def send(self, command: AnyCommand, now: float) -> None:
         """Give a command, now or after the next handshake; it is repeated until the device has answered."""
         if command.id <= 0:
-            raise ValueError("a command's id is at least 1")
+            raise ValueError("a command's id must be at least 1")
         waiting = self._commands.get(command.id)
         if waiting is None:
             waiting = self._commands[command.id] = _Waiting(command)
         elif waiting.message != command:
-            raise ValueError(f"command id {command.id} is in use for {describe_message(waiting.message)}")
+            raise ValueError(f"command id {command.id} is already in use for {describe_message(waiting.message)}")
         if self.ready and waiting.sent_at == math.inf:
             self._put(waiting, now)
 
     def withdraw(self, id: int) -> bool:
-        """The command is not wanted any more: drop it, so that no later link carries it. False if it cannot be dropped.
+        """Drop a command that is no longer wanted, so that no later link carries it. False if it cannot be dropped.
 
-        On the present link it is on its way already, and its answer will come. Whether an earlier link brought it to
-        the device is not known: if so, the events of its cycle will come, numbered like all others.
+        If it was already sent on the current link, its answer will still arrive. An earlier link may have delivered
+        it to the device without the host knowing; then the events of its cycle will arrive like all others.
         """
         waiting = self._commands.get(id)
         if waiting is None or waiting.sent_at != math.inf:
@@ -236,24 +244,24 @@ class HostSession:
 
     def stored(self, mark: EventMark, now: float) -> None:
         """The owner has stored all events up to this one: the device may forget them."""
-        if self._looks_on:
-            raise ValueError("an onlooker stores no events")
+        if self._only_observes:
+            raise ValueError("a session that only observes stores no events")
         if mark.boot != self.boot or mark.number <= self._stored:
             return
         self._stored = mark.number
-        if mark.number > self._delivered:  # given up, not delivered
+        if mark.number > self._delivered:  # given up without being delivered
             self._delivered = mark.number
-        if self.ready and not self.link.full:  # a later mark, or the next Hello, says it as well
+        if self.ready and not self.link.full:  # a later mark or the next Hello includes it
             self.link.send(EventsStored(mark.number).encode(), now)
 
     @property
     def unanswered(self) -> list[AnyCommand]:
-        """The commands whose fate is open."""
+        """The commands without an answer."""
         return [waiting.message for waiting in self._commands.values()]  # type: ignore[misc]
 
     @property
     def deadline(self) -> float:
-        """The time at which `tick` must be called, if nothing happens before."""
+        """When `tick` must be called next, if nothing else happens first."""
         deadline = self.link.deadline
         if not self.ready:
             return min(deadline, self._welcome_by)
@@ -264,7 +272,7 @@ class HostSession:
         return deadline
 
     def tick(self, now: float) -> list[Happening]:
-        """Do what time asks for."""
+        """Do what is due."""
         happenings = self._took(self.link.tick(now), now)
         if now >= self._welcome_by:
             happenings.append(self._break(LossReason.NO_ANSWER, "no answer to the greeting", now))
@@ -275,22 +283,22 @@ class HostSession:
         return happenings
 
     def receive(self, data: bytes, now: float) -> list[Happening]:
-        """What these bytes bring."""
+        """Process received bytes."""
         return self._took(self.link.receive(data, now), now)
 
-    # --- what comes in ----------------------------------------------------------------------------------------------
+    # --- received messages --------------------------------------------------------------------------------------------
 
     def _took(self, arrivals: list[bytes | Opened | Lost], now: float) -> list[Happening]:
         happenings: list[Happening] = []
         for arrival in arrivals:
             if isinstance(arrival, bytes):
-                if self.link.state is _OPEN:  # not after this very batch broke the session
+                if self.link.state is _OPEN:  # unless an earlier message in this batch ended the session
                     self._message(arrival, now, happenings)
             elif isinstance(arrival, Opened):
-                if self.link.state is not LinkState.OPEN:  # the same bytes ended it again: the device restarted
+                if self.link.state is not LinkState.OPEN:  # ended again by the same bytes: the device restarted
                     continue
                 self._welcome_by = now + self.link.timing.dead_after_s
-                mark = EventMark() if self._looks_on else EventMark(self.boot, self._stored)
+                mark = EventMark() if self._only_observes else EventMark(self.boot, self._stored)
                 hello = Hello(VERSION, VERSION, mark.boot, mark.number, self._software)
                 self.link.send(hello.encode(), now)
             else:
@@ -302,7 +310,7 @@ class HostSession:
         try:
             message = decode_from_device(data)
         except BadMessage as bad:
-            happenings.append(self._break(LossReason.PROTOCOL, f"message {bad.number} cannot be read: {bad}", now))
+            happenings.append(self._break(LossReason.PROTOCOL, f"message {bad.number} is unreadable: {bad}", now))
             return
         if self.ready:
             if type(message) in EVENT_TYPES:
@@ -323,7 +331,7 @@ class HostSession:
         elif event.number <= self._delivered:
             self.repeated_events += 1
         else:
-            detail = f"event {event.number} came after event {self._delivered}"
+            detail = f"event {event.number} followed event {self._delivered}"
             happenings.append(self._break(LossReason.PROTOCOL, detail, now))
 
     def _greeting(self, message: FromDevice, now: float, happenings: list[Happening]) -> None:
@@ -340,15 +348,15 @@ class HostSession:
             happenings.append(self._break(LossReason.PROTOCOL, fault, now))
             return
         restarted = self.boot not in (0, message.boot)
-        told_to_others = message.first_event - 1  # the device was allowed to forget these by another host
-        if message.boot == self.boot and told_to_others > self._stored and not self._looks_on:
+        stored_elsewhere = message.first_event - 1  # the events up to here, which another host has confirmed
+        if message.boot == self.boot and stored_elsewhere > self._stored and not self._only_observes:
             self.close(now)
-            happenings.append(Ahead(message.boot, self._stored, told_to_others))
+            happenings.append(Ahead(message.boot, self._stored, stored_elsewhere))
             return
         if self.boot != message.boot:
-            self.boot, self._stored, self._delivered = message.boot, told_to_others, told_to_others
-        elif self._looks_on:
-            self._delivered = max(self._delivered, told_to_others)
+            self.boot, self._stored, self._delivered = message.boot, stored_elsewhere, stored_elsewhere
+        elif self._only_observes:
+            self._delivered = max(self._delivered, stored_elsewhere)
         self.identity = DeviceIdentity.of(message)
         self.ready = True
         self._welcome_by = math.inf
@@ -360,23 +368,23 @@ class HostSession:
             self._put(waiting, now)
 
     def _fault_in(self, message: FromDevice) -> str:
-        """What is wrong with this as the first message of a device; empty where nothing is."""
+        """What is wrong with this first message of a device; empty if nothing."""
         if not isinstance(message, Welcome):
-            return f"{type(message).__name__} came before Welcome"
+            return f"{type(message).__name__} arrived before Welcome"
         if message.version != VERSION:
             return f"version {message.version} was chosen, {VERSION} was offered"
         if message.boot != self.link.peer_boot:
             return f"boot {message.boot:08x} in Welcome, {self.link.peer_boot:08x} in OPENED"
         return ""
 
-    # --- small steps ------------------------------------------------------------------------------------------------
+    # --- helpers ------------------------------------------------------------------------------------------------------
 
     def _put(self, waiting: _Waiting, now: float) -> None:
         waiting.sent_at = now
         self.link.send(encode(waiting.message), now)
 
     def _break(self, reason: LossReason, detail: str, now: float) -> Lost:
-        """End a session with a device that does not keep to the protocol."""
+        """End the session with a device that violates the protocol."""
         self._stop()
         self.link.close(now, ResetReason.PROTOCOL_ERROR)
         self.link.counters.losses += 1

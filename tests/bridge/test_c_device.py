@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from firmware_bridge.devices import Shoe
 from firmware_bridge.tools.conform import chosen, conform
-from firmware_bridge.wire.messages import CycleDone, Outcome, Place, StackPresented, StackTaken
+from firmware_bridge.wire.messages import CycleDone, Dispense, EventMessage, Outcome, Place, StackPresented, StackTaken
+from tests.support.connected import ConnectedDevice
 
 SOURCE = Path(__file__).parents[1] / "c_device" / "device.c"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-D_XOPEN_SOURCE=600")
@@ -77,17 +77,10 @@ def test_passes_the_conformance_check(port: str) -> None:
 
 def test_our_host_deals_from_it(port: str) -> None:
     async def deal() -> None:
-        shoe = Shoe(port, host_boot=1)
-        async with asyncio.timeout(10), shoe:
-            await shoe.until_ready()
-            await shoe.dispense(1, 3)
-            told: list[StackPresented | CycleDone | StackTaken] = []
-            async for noticed in shoe.events():
-                if isinstance(noticed, StackPresented | CycleDone | StackTaken):
-                    told.append(noticed)
-                if isinstance(noticed, StackTaken):
-                    break
-            presented, done, taken = told
+        async with asyncio.timeout(10), ConnectedDevice(port) as shoe:
+            await shoe.command(Dispense, 1, 3)
+            await shoe.until(StackTaken)
+            presented, done, taken = shoe.happenings.of(EventMessage)[-3:]
             assert isinstance(presented, StackPresented)
             assert (presented.command, presented.place, presented.cards) == (1, Place.EXIT, 3)
             assert isinstance(done, CycleDone)

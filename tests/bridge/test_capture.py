@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from controller.cli.shoectl import cli
 from firmware_bridge.tools.capture import (
     BadCapture,
-    Event,
+    DecodedLine,
     Header,
-    Line,
+    LineEvent,
     Piece,
     Record,
     Remark,
@@ -62,7 +62,7 @@ OPENED = encode_frame(pack(Packet(PacketType.OPENED, 7, boot=2, window=8)))
 SOME: list[Record] = [
     Piece(0.0, "out", OPEN),
     Piece(0.001, "in", OPENED),
-    Remark(0.5, Event.NOTE, "a remark with \x1b[2J in it"),
+    Remark(0.5, LineEvent.NOTE, "a remark with \x1b[2J in it"),
     Piece(1.25, "out", data(0, AskStatus(1))),
 ]
 
@@ -137,12 +137,12 @@ def test_a_capture_cut_anywhere_gives_all_before_the_cut(cut: int) -> None:
     ("line", "why"),
     [
         (b"", "no capture|empty"),
-        (b"hello\n", "no capture"),
-        (b"[]\n", "no capture"),
-        (b'{"format":"pcap"}\n', "no capture"),
+        (b"hello\n", "not a Dragonshoe capture"),
+        (b"[]\n", "not a Dragonshoe capture"),
+        (b'{"format":"pcap"}\n', "not a Dragonshoe capture"),
         (b'{"format":"dragonshoe-capture","version":9}\n', "version 9"),
-        (b'{"format":"dragonshoe-capture","version":1}\n', "no capture"),
-        (b"\xff\xfe\n", "no capture"),
+        (b'{"format":"dragonshoe-capture","version":1}\n', "not a Dragonshoe capture"),
+        (b"\xff\xfe\n", "not a Dragonshoe capture"),
     ],
 )
 def test_a_file_that_is_no_capture_is_refused(line: bytes, why: str) -> None:
@@ -156,8 +156,8 @@ def test_a_file_that_is_no_capture_is_refused(line: bytes, why: str) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b"\n", "not JSON"),
-        (b'{"t":2,"dir":"in","hex":"0', "not JSON, it is cut off"),
+        (b"\n", "not valid JSON"),
+        (b'{"t":2,"dir":"in","hex":"0', "not valid JSON; the line is cut off"),
         (b'{"t":2,"dir":"in","hex":"0g"}\n', "damaged bytes"),
         (b'{"t":2,"dir":"up","hex":"00"}\n', "damaged"),
         (b'{"t":"2","dir":"in","hex":"00"}\n', "damaged"),
@@ -165,9 +165,9 @@ def test_a_file_that_is_no_capture_is_refused(line: bytes, why: str) -> None:
         (b'{"t":1e999,"dir":"in","hex":"00"}\n', ""),
         (b'{"t":2}\n', "damaged"),
         (b"7\n", "not a record"),
-        (b"[" * 100_000 + b"\n", "not JSON"),
-        (b'{"t":2,"text":"\xff","event":"note"}\n', "not JSON"),
-        (b'{"t":2,"end":3}\n', "3 records were written, 4 are here"),
+        (b"[" * 100_000 + b"\n", "not valid JSON"),
+        (b'{"t":2,"text":"\xff","event":"note"}\n', "not valid JSON"),
+        (b'{"t":2,"end":3}\n', "3 records were written, but 4 are present"),
         (b'"' + b"a" * (1 << 20) + b'"\n', "longer than"),
     ],
 )
@@ -181,18 +181,18 @@ def test_damage_is_named_by_its_line(line: bytes, why: str) -> None:
 def test_nothing_may_follow_the_end() -> None:
     read, bad = read_until_bad([*capture_of(SOME), record_line(SOME[-1])])
     assert len(read) == 5
-    assert "goes on after its end" in str(bad)
+    assert "continues after its end" in str(bad)
 
 
 def test_a_remark_of_a_later_version_is_a_note() -> None:
     lines = [header_line(HEADER), b'{"t":1,"event":"levitated","text":"up it goes"}\n', end_line(1, 1)]
-    assert list(read_capture(lines))[1] == Remark(1, Event.NOTE, "up it goes")
+    assert list(read_capture(lines))[1] == Remark(1, LineEvent.NOTE, "up it goes")
 
 
 # --- decoding -------------------------------------------------------------------------------------------------------
 
 
-def lines_of(*pieces: tuple[Direction, bytes]) -> list[Line]:
+def lines_of(*pieces: tuple[Direction, bytes]) -> list[DecodedLine]:
     return list(decode_traffic(Piece(float(at), *piece) for at, piece in enumerate(pieces)))
 
 
@@ -252,7 +252,7 @@ def test_resends_duplicates_and_losses_are_told_apart() -> None:
     lines = [line for at, piece in enumerate(sent) for line in traffic.feed(Piece(float(at), *piece))]
     assert [line.notes for line in lines] == [
         (), ("again",), (), (), (), ("again, a duplicate",), ("1 was lost",), (), ("again",), ("again",),
-        ("of another session, 0008",),
+        ("another session, 0008",),
     ]  # fmt: skip
     assert (traffic.tallies["out"].resends, traffic.tallies["out"].duplicates) == (1, 0)
     got = traffic.tallies["in"]
@@ -283,7 +283,7 @@ def test_half_a_frame_does_not_outlive_its_cable() -> None:
     traffic = Traffic()
     traffic.feed(Piece(0.0, "in", OPENED[:5]))
     assert traffic.tallies["in"].unfinished == 5
-    traffic.feed(Remark(1.0, Event.PORT_LOST, "gone"))
+    traffic.feed(Remark(1.0, LineEvent.PORT_LOST, "gone"))
     (line,) = traffic.feed(Piece(2.0, "in", OPENED))
     assert not line.bad
 

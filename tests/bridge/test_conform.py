@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from firmware_bridge.ports.transport import PortLossReason, PortLost
-from firmware_bridge.tools.conform import POINTS, Conformance, Result, chosen, conform, run_points
+from firmware_bridge.tools.conform import POINTS, Conformance, PointResult, chosen, conform, run_points
 from firmware_bridge.tools.conform.run import RUN_LIMIT_S, RUN_WITH_CARDS_LIMIT_S
 from firmware_bridge.wire.messages import Capability, Light, PowerCause
 from firmware_bridge.wire.packet import PacketType
@@ -56,7 +56,7 @@ def a_shuffler(build: Callable[..., Firmware] = Firmware) -> SimulatedDevice:
 
 def run_on(
     device: End, *, with_cards: bool = False, only: Collection[str] = (), quality: WireQuality | None = None
-) -> dict[str, Result]:
+) -> dict[str, PointResult]:
     """A run in virtual time, which must end in the time it promises."""
     run = Conformance(host_boot=0xFFF0FFF0, now=0.0, with_cards=with_cards, slow=with_cards, only=only)
     quality = quality or WireQuality()
@@ -68,7 +68,7 @@ def run_on(
     return {result.name: result for result in run.results}
 
 
-def not_passed(results: dict[str, Result], *, without: Collection[str] = ()) -> dict[str, str]:
+def not_passed(results: dict[str, PointResult], *, without: Collection[str] = ()) -> dict[str, str]:
     """What failed or was skipped, and why; without those that must be skipped, which are looked at here."""
     assert {name: results[name].verdict for name in without} == dict.fromkeys(without, "skipped")
     wrong = {name: result.detail for name, result in results.items() if result.verdict != "passed"}
@@ -257,7 +257,7 @@ class Echo(Mute):
     take_output = Babbler.take_output
 
 
-def all_failed(results: dict[str, Result]) -> None:
+def all_failed(results: dict[str, PointResult]) -> None:
     assert {result.verdict for result in results.values()} == {"failed"}
     assert all(result.detail for result in results.values())
 
@@ -265,13 +265,13 @@ def all_failed(results: dict[str, Result]) -> None:
 def test_mute_device_fails_every_point() -> None:
     results = run_on(Mute(), with_cards=True)
     all_failed(results)
-    assert results["link.open"].detail.endswith("but nothing came")
+    assert results["link.open"].detail.endswith("but nothing was received")
 
 
 def test_babbling_device_fails_every_point() -> None:
     results = run_on(Babbler(random.Random(3)), with_cards=True)
     all_failed(results)
-    assert "frames came that are none" in results["link.open"].detail
+    assert "invalid frames were received" in results["link.open"].detail
 
 
 def test_echo_fails_every_point() -> None:
@@ -344,7 +344,7 @@ def test_flood_is_a_failure() -> None:
             return self.now + 0.005
 
     (result,) = run_on(a_shoe(Flooder), only=["link.death"]).values()
-    assert result.detail == "the device floods the wire: more than 2000 packets came"
+    assert result.detail == "the device floods the wire with more than 2000 packets"
 
 
 # --- results, and real time -----------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def test_results_are_json() -> None:
 
 
 def test_lost_port_fails_the_rest_at_once() -> None:
-    async def scene() -> list[Result]:
+    async def scene() -> list[PointResult]:
         incoming: asyncio.Queue[bytes | PortLost] = asyncio.Queue()
         incoming.put_nowait(PortLost(PortLossReason.VANISHED, "the device vanished"))
         return await run_points(lambda data: None, incoming)
@@ -380,10 +380,10 @@ def test_lost_port_fails_the_rest_at_once() -> None:
 
 
 def test_over_a_real_port() -> None:
-    async def scene() -> tuple[list[Result], list[Result]]:
+    async def scene() -> tuple[list[PointResult], list[PointResult]]:
         endpoint = PtyEndpoint(a_shoe())
         await endpoint.start()
-        told: list[Result] = []
+        told: list[PointResult] = []
         try:
             return await conform(endpoint.address, report=told.append, only=QUICK), told
         finally:

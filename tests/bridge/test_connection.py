@@ -52,13 +52,14 @@ from firmware_bridge.wire.messages import (
     Refused,
     Status,
 )
-from firmware_bridge.wire.session import Ahead, EventMark, Happening, HostSession, Ready, WrongRole
+from firmware_bridge.wire.session import Ahead, EventMark, HostSession, Ready, WrongRole
 from simulators.devices.cards import Place, Spot
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
 from simulators.pipes.endpoints import Endpoint, PtyEndpoint, TcpEndpoint, UsbEndpoint
 from simulators.pipes.usb_backend import SoftwareUsb
+from tests.support.connected import Happenings
 
 LIMIT_S = 30.0  # generous: only a hang runs into it
 LONG_S = 600.0  # a pause that no test can sit out
@@ -69,7 +70,6 @@ EXIT, SHOE, DECK = Spot(Place.EXIT), Spot(Place.SHOE), Spot(Place.TABLE)
 QUICK = LinkTiming().scaled(0.1)  # for losses that only time tells
 
 Result = TypeVar("Result")
-Kind = TypeVar("Kind")
 
 
 @pytest.fixture(autouse=True)
@@ -131,12 +131,11 @@ class Rig:
         self._session = HostSession(host_boot=HOST_BOOT, stored=stored, timing=timing, expects=expects)
         self._settings = PortSettings(usb_backend=bus)
         self._hotplug = hotplug
-        self.happened: list[Happening] = []
+        self.happenings = Happenings()
+        self.until, self.all = self.happenings.until, self.happenings.of
         self.troubles: list[str] = []
         self.host: Connection
         self.running: asyncio.Task[None]
-        self._seen = 0  # of what happened, by `until`
-        self._news = asyncio.Event()
 
     async def plug_in(self) -> None:
         """Start the device; its address is known from here on."""
@@ -149,28 +148,10 @@ class Rig:
             self._session,
             settings=self._settings,
             hotplug=self._hotplug,
-            on_happening=self._happened,
+            on_happening=self.happenings.add,
             on_trouble=self.troubles.append,
         )
         self.running = asyncio.create_task(self.host.run())
-
-    def _happened(self, happening: Happening) -> None:
-        self.happened.append(happening)
-        self._news.set()
-
-    async def until(self, kind: type[Kind]) -> Kind:
-        """The next happening of this kind; those before it are passed over."""
-        while True:
-            while self._seen < len(self.happened):
-                happening = self.happened[self._seen]
-                self._seen += 1
-                if isinstance(happening, kind):
-                    return happening
-            self._news.clear()
-            await self._news.wait()
-
-    def all(self, kind: type[Kind]) -> list[Kind]:
-        return [happening for happening in self.happened if isinstance(happening, kind)]
 
     def hand(self, *work: Callable[[SimulatedDevice, float], object]) -> None:
         """Do something to the device by hand, all in one moment."""
@@ -296,7 +277,7 @@ def test_an_answer_has_one_who_waits_for_it(tmp_path: Path) -> None:
             rig.hand(HUSH)
             first = asyncio.create_task(rig.host.command(lock))
             await until(lambda: lock in rig.host.session.unanswered)
-            with pytest.raises(DeviceError, match="command 1 already"):
+            with pytest.raises(DeviceError, match="already waiting for the answer to command 1"):
                 await rig.host.command(lock)
             rig.hand(SPEAK)
             await first
@@ -324,6 +305,27 @@ def test_giving_up_the_wait_does_not_take_the_command_back(tmp_path: Path) -> No
             await rig.host.command(dispense)  # answered before: the device says the same once more
             await rig.until(CycleDone)
             assert rig.table.cards.count(EXIT) == 3
+
+    run(work())
+
+
+async def events_kept(rig: Rig) -> int:
+    status = await rig.host.ask(AskStatus)
+    assert isinstance(status, Status)
+    return status.events_kept
+
+
+def test_what_is_stored_the_device_forgets(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rigged("pty", tmp_path) as rig:
+            boot = rig.host.session.boot
+            rig.hand(press, press, press)
+            events = [await rig.until(EventMessage) for _ in range(4)]
+            assert [event.number for event in events] == [1, 2, 3, 4]
+            assert await events_kept(rig) == 4
+            for stored, kept in ((2, 2), (1, 2), (4, 0)):  # a mark that goes back changes nothing
+                rig.host.stored(EventMark(boot, stored))
+                assert await events_kept(rig) == kept
 
     run(work())
 
@@ -393,7 +395,7 @@ def test_a_device_that_comes_later_is_found_at_its_plugging(tmp_path: Path, monk
         rig = Rig("pty", tmp_path, hotplug=hotplug)
         rig.connect()
         await until(lambda: rig.host.stage is Stage.WAITING)
-        assert "not there" in rig.troubles[0]
+        assert "not found" in rig.troubles[0]
         await rig.plug_in()
         plugged.add("shoe")
         await rig.until(Ready)
@@ -451,6 +453,58 @@ def test_a_restart_leaves_the_fate_of_a_command_open(tmp_path: Path) -> None:
     run(work())
 
 
+def test_storing_events_of_an_earlier_life_touches_none_of_this_one(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rigged("pty", tmp_path) as rig:
+            boot = rig.host.session.boot
+            rig.hand(press)
+            pressed = await rig.until(Button)
+            rig.hand(inject(FaultName.REBOOT))
+            await rig.until(Lost)
+            ready = await rig.until(Ready)
+            rig.hand(press)
+            assert (await rig.until(Button)).number == pressed.number
+            rig.host.stored(EventMark(boot, pressed.number))
+            assert await events_kept(rig) == 2
+            rig.host.stored(EventMark(ready.boot, pressed.number))
+            assert await events_kept(rig) == 0
+
+    run(work())
+
+
+def test_a_command_of_an_earlier_life(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rigged("pty", tmp_path) as rig:
+            rig.load()
+            boot = rig.host.session.boot
+            rig.hand(inject(FaultName.REBOOT))
+            await rig.until(Lost)
+            ready = await rig.until(Ready)
+            with pytest.raises(OutcomeUnknown):
+                await rig.host.command(Dispense(1, boot, 3))
+            assert rig.table.cards.count(EXIT) == 0
+            await rig.host.command(Dispense(2, ready.boot, 3))
+            await rig.until(CycleDone)
+            assert rig.table.cards.count(EXIT) == 3
+
+    run(work())
+
+
+def test_a_fault_of_the_connection_itself_is_not_kept_quiet(mocker: Any) -> None:
+    mocker.patch("firmware_bridge.connection.open_port", side_effect=ZeroDivisionError)
+
+    async def work() -> None:
+        host = Connection("/nonexistent/port", HostSession(host_boot=HOST_BOOT))
+        waiting = asyncio.create_task(host.until_ready())
+        with pytest.raises(ZeroDivisionError):
+            await host.run()
+        with pytest.raises(NotReady):
+            await waiting
+        assert host.stage is Stage.CLOSED
+
+    run(work())
+
+
 def test_after_a_good_session_the_same_port_is_greeted_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses(monkeypatch, LONG_S)
     monkeypatch.setattr(module, "STEADY_S", 0.0)
@@ -478,7 +532,7 @@ def test_a_device_that_breaks_off_right_after_its_welcome_is_given_pauses(
                 rig.hand(press)
                 for _ in range(3):
                     lost = await rig.until(Lost)
-                    assert (lost.reason, lost.detail) == (LossReason.PROTOCOL, "event 2 came after event 0")
+                    assert (lost.reason, lost.detail) == (LossReason.PROTOCOL, "event 2 followed event 0")
                     await until(lambda: rig.host.stage is Stage.WAITING)
                     await rig.until(Ready)
         loud = [entry for entry in logs if entry["log_level"] == "warning"]
@@ -536,9 +590,9 @@ def test_a_device_that_is_ahead_of_the_host_is_asked_again_until_that_is_given_u
         rig.shoe.firmware._forget_events(1)
         rig.connect()
         for _ in range(2):
-            assert await rig.until(Ahead) == Ahead(boot, stored=0, told=1)
+            assert await rig.until(Ahead) == Ahead(boot, stored=0, last_forgotten=1)
         assert len(rig.troubles) == 1
-        assert "no longer has its event 1, not stored here" in rig.troubles[0]
+        assert "no longer has its event 1, which this host has not stored" in rig.troubles[0]
         rig.host.stored(EventMark(boot, 1))
         assert not (await rig.until(Ready)).restarted
         rig.load()
@@ -558,7 +612,7 @@ def test_another_kind_of_device_is_named_and_told_nothing(tmp_path: Path) -> Non
         for _ in range(2):
             with pytest.raises(WrongDevice) as wrong:
                 await rig.host.until_ready()
-            assert "no shuffler, it is a shoe" in str(wrong.value)
+            assert "expected a shuffler, found a shoe" in str(wrong.value)
             assert "SE-0001" in str(wrong.value)
         assert (await rig.until(WrongRole)).identity.role is DeviceRole.SHOE
         assert rig.troubles == [str(wrong.value)]

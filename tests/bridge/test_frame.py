@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from firmware_bridge.wire.frame import MAX_BODY, MAX_ENCODED, BadFrame, Flaw, FrameDecoder, encode_frame
 from firmware_bridge.wire.health import LinkCounters
-from tests.support.wiretalk import CUTS, SOUP, chop
+from tests.support.wire_strategies import CUTS, RANDOM_BYTES, chop
 
 BODIES = st.binary(min_size=1, max_size=MAX_BODY)
 
@@ -41,7 +41,7 @@ def test_frames_survive_any_cutting(bodies: list[bytes], cuts: list[int]) -> Non
     assert [found for piece in chop(stream, cuts) for found in decoder.feed(piece)] == bodies
 
 
-@given(st.lists(SOUP | BODIES.map(encode_frame), max_size=8), CUTS)
+@given(st.lists(RANDOM_BYTES | BODIES.map(encode_frame), max_size=8), CUTS)
 def test_soup_gives_the_same_in_one_piece_in_pieces_and_byte_by_byte(parts: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(parts)
     whole = FrameDecoder().feed(stream)
@@ -50,7 +50,7 @@ def test_soup_gives_the_same_in_one_piece_in_pieces_and_byte_by_byte(parts: list
         assert [found for piece in pieces for found in decoder.feed(piece)] == whole
 
 
-@given(SOUP)
+@given(RANDOM_BYTES)
 def test_every_run_between_delimiters_is_a_frame_or_a_counted_error(soup: bytes) -> None:
     found = FrameDecoder().feed(soup + b"\0")
     assert len(found) == sum(1 for run in soup.split(b"\0") if run)
@@ -63,7 +63,7 @@ def test_every_run_between_delimiters_is_a_frame_or_a_counted_error(soup: bytes)
     assert counters.bad_frames == len(errors)
 
 
-@given(st.lists(SOUP, max_size=10))
+@given(st.lists(RANDOM_BYTES, max_size=10))
 def test_the_buffer_stays_small(chunks: list[bytes]) -> None:
     decoder = FrameDecoder()
     for chunk in chunks:
@@ -80,7 +80,7 @@ def test_an_endless_frame_is_told_once_and_not_kept() -> None:
     assert decoder.feed(encode_frame(b"back")) == [b"back"]
 
 
-@given(SOUP, BODIES)
+@given(RANDOM_BYTES, BODIES)
 def test_back_in_step_at_the_next_delimiter(soup: bytes, body: bytes) -> None:
     decoder = FrameDecoder()
     decoder.feed(soup)

@@ -26,7 +26,7 @@ from simulators.devices.cards import DECK_SIZE, Place, Spot
 from simulators.devices.device import SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.pipes.wires import WireQuality
-from tests.support.virtual import HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
+from tests.support.virtual_link import HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
 
 SHOE = Spot(Place.SHOE)
 STACK = 3

@@ -27,8 +27,8 @@ from firmware_bridge.wire.link import (
 )
 from firmware_bridge.wire.packet import MAX_MESSAGE, OPENING, Packet, PacketType, ResetReason, pack
 from simulators.pipes.wires import WireQuality
-from tests.support.virtual import AT_9600, DEVICE_BOOT, HOST_BOOT, LinkPair, packets
-from tests.support.wiretalk import CUTS, SOUP, chop, packets_of
+from tests.support.virtual_link import AT_9600, DEVICE_BOOT, HOST_BOOT, LinkPair, packets
+from tests.support.wire_strategies import CUTS, RANDOM_BYTES, chop, packets_of
 
 NOW = 50.0
 SESSION = 7
@@ -559,7 +559,7 @@ def test_a_log_never_shows_what_a_message_says(message: bytes, at: int, bit: int
 # --- any bytes at all -----------------------------------------------------------------------------------------------
 
 
-@given(st.lists(SOUP | packets_of(SESSION).map(encode_frame), max_size=10), CUTS, st.booleans())
+@given(st.lists(RANDOM_BYTES | packets_of(SESSION).map(encode_frame), max_size=10), CUTS, st.booleans())
 @settings(max_examples=200)
 def test_no_bytes_can_break_a_link(parts: list[bytes], cuts: list[int], host: bool) -> None:
     stream = b"".join(parts)

@@ -31,7 +31,7 @@ from firmware_bridge.wire.messages import (
     message_number,
 )
 from firmware_bridge.wire.packet import MAX_MESSAGE, Packet, PacketType, pack, parse_packet
-from tests.support.wiretalk import CUTS, MESSAGES, chop, messages_of, of_host
+from tests.support.wire_strategies import CUTS, MESSAGES, chop, messages_of, of_host
 
 
 def decoded(message: Message, data: bytes) -> Message:

@@ -16,7 +16,17 @@ import serial
 
 from firmware_bridge.ports.discovery import usb_devices
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortAbsent, PortBusy, PortSettings, PortUnsuitable
-from firmware_bridge.tools.probe import Found, Mute, NotOurs, OtherVersion, Probed, Seen, Unruly, guess, probe
+from firmware_bridge.tools.probe import (
+    FoundDevice,
+    Mute,
+    NotOurs,
+    OtherVersion,
+    Probed,
+    ReceivedBytes,
+    Unruly,
+    guess,
+    probe,
+)
 from firmware_bridge.wire.frame import encode_frame
 from firmware_bridge.wire.link import LinkState
 from firmware_bridge.wire.messages import ButtonName, Capability, DeviceRole, Done, decode_from_host
@@ -25,7 +35,7 @@ from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support.plugged import Plugged, stranger
-from tests.support.virtual import packets
+from tests.support.virtual_link import packets
 
 SHORT_S = 0.4
 NMEA = b"47,W,1,08,0.9,545.4,M\r\n$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n$GPGSA,A\r\n"
@@ -52,7 +62,7 @@ def test_a_device_is_found(tmp_path: Path) -> None:
     plugged = Plugged(tmp_path)
     try:
         found = probed(plugged.shuffler)
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert found.identity.role is DeviceRole.SHUFFLER
         assert found.identity.serial == "SH-0001"
         assert Capability.FEEDS_SHOE in found.identity.capabilities
@@ -62,7 +72,7 @@ def test_a_device_is_found(tmp_path: Path) -> None:
         assert found.status.events_kept == 1
         assert found.counters.effects == 0
         assert found.round_trip is not None
-        assert isinstance(probed(plugged.shoe), Found)
+        assert isinstance(probed(plugged.shoe), FoundDevice)
     finally:
         plugged.close()
 
@@ -72,8 +82,8 @@ def test_a_probe_takes_no_event_and_says_goodbye(tmp_path: Path) -> None:
     try:
         first = probed(plugged.shoe)
         second = probed(plugged.shoe)
-        assert isinstance(first, Found)
-        assert isinstance(second, Found)
+        assert isinstance(first, FoundDevice)
+        assert isinstance(second, FoundDevice)
         assert first.first_event == second.first_event == 1
         assert first.status.events_kept == second.status.events_kept == 1
         assert second.counters.effects == 0
@@ -94,11 +104,11 @@ def test_a_device_whose_first_events_are_stored_already_is_found(tmp_path: Path)
         plugged.do(lambda table, now: table.shoe.press(ButtonName.GREEN, now))
         store(1)
         found = probed(plugged.shoe)
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert found.first_event == 2
         store(2)
         found = probed(plugged.shoe)
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert found.first_event is None
         assert found.status.events_kept == 0
     finally:
@@ -115,7 +125,7 @@ def test_only_what_moves_no_card_is_sent(tmp_path: Path) -> None:
 
     plugged = Plugged(tmp_path, build=Listening)
     try:
-        assert isinstance(probed(plugged.shoe), Found)
+        assert isinstance(probed(plugged.shoe), FoundDevice)
         plugged.until(lambda table: packets(bytes(heard))[-1].type is PacketType.RESET)
     finally:
         plugged.close()
@@ -132,7 +142,7 @@ def test_a_device_on_usb_is_found(tmp_path: Path) -> None:
     try:
         assert plugged.shoe == "usb:1209:5d0e:shoe"
         found = probed(plugged.shoe, PortSettings(usb_backend=bus))
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert found.identity.role is DeviceRole.SHOE
     finally:
         plugged.close()
@@ -196,7 +206,7 @@ def test_a_device_that_restarts_when_its_port_is_opened_is_found(tmp_path: Path)
     plugged = Plugged(tmp_path, build=Restarting)
     try:
         found = probed(plugged.shoe)
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert plugged.table.shoe.firmware is not None
         assert found.boot == plugged.table.shoe.firmware.boot
         assert found.first_event == 1
@@ -213,7 +223,7 @@ def test_a_device_that_answers_nonsense_is_unruly() -> None:
 
     result = probed_stranger(answers(nonsense), 10.0)
     assert isinstance(result, Unruly)
-    assert "Done came before Welcome" in str(result)
+    assert "Done arrived before Welcome" in str(result)
 
 
 # --- what is no device ----------------------------------------------------------------------------------------------
@@ -240,7 +250,7 @@ def test_random_bytes_are_named() -> None:
 def test_an_echo_is_named() -> None:
     result = probed_stranger(lambda heard: heard)
     assert isinstance(result, NotOurs)
-    assert "our own sending that comes back" in str(result)
+    assert "our own bytes come back" in str(result)
 
 
 def test_another_host_is_named() -> None:
@@ -256,7 +266,7 @@ def test_guesses() -> None:
     assert "\x1b" not in guess(b"hello there, this is text\r\n" * 9 + b"\x1b[2J")
     frame = bytearray(encode_frame(pack(Packet(PacketType.ACK, 7, seq=1, ack=300))))
     frame[2] ^= 0x40
-    seen = Seen()
+    seen = ReceivedBytes()
     seen.add(bytes(frame))
     assert "damaged" in str(seen.verdict(1.0))
     for size in range(1, 40):
@@ -301,7 +311,7 @@ def test_a_port_that_goes_away_while_probed() -> None:
 
     result = asyncio.run(unplugged_by_the_first_byte())
     assert isinstance(result, PortAbsent)
-    assert "while it was probed" in str(result)
+    assert "while being probed" in str(result)
 
 
 # --- the list of USB devices ------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from firmware_bridge.ports.transport import (
     open_port,
     parse_address,
 )
-from tests.support.heard import LIMIT_S, Heard
+from tests.support.port_listener import LIMIT_S, PortListener
 
 MODEM_LINE_REQUESTS = {termios.TIOCMSET, termios.TIOCMBIS, termios.TIOCMBIC}
 
@@ -141,7 +141,7 @@ def test_a_wrong_address_says_what_is_allowed() -> None:
 
 def test_chunks_go_both_ways(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         assert port.name == line.path
         for chunk in (b"\x00\x03\x04\x11\x13\r\n\xff", b"cards", bytes(range(256))):
@@ -158,7 +158,7 @@ def test_chunks_go_both_ways(line: Pty) -> None:
 
 def test_a_big_write_is_finished_in_order(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost, PortSettings(backlog_limit=1 << 21))
         sent = random.Random(7).randbytes(1 << 20)
         port.write(sent[:700_000])
@@ -182,7 +182,7 @@ def read_exactly(fd: int, size: int) -> bytes:
 
 def test_a_device_that_takes_nothing_is_declared_lost(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         port.write(bytes(1 << 20))
         assert heard.losses == []  # not inside write()
@@ -190,7 +190,7 @@ def test_a_device_that_takes_nothing_is_declared_lost(line: Pty) -> None:
         port.write(b"more")
         await turn_loop()
         assert [loss.reason for loss in heard.losses] == [PortLossReason.OVERFLOWED]
-        assert "takes no data" in heard.losses[0].detail
+        assert "accepts no data" in heard.losses[0].detail
         port.close()
 
     run(work())
@@ -200,7 +200,7 @@ def test_a_hang_up_is_told_once_and_does_not_spin(line: Pty, mocker: MockerFixtu
     readable = mocker.spy(FdPort, "_readable")
 
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         line.hang_up()
         await heard.until(lambda: heard.losses)
@@ -218,7 +218,7 @@ def test_a_hang_up_is_told_once_and_does_not_spin(line: Pty, mocker: MockerFixtu
 
 def test_a_hang_up_found_by_writing_is_told_once(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         line.hang_up()
         port.write(b"x")  # before the loop had a chance to see the hang-up
@@ -234,7 +234,7 @@ def test_a_hang_up_found_by_writing_is_told_once(line: Pty) -> None:
 
 def test_a_hang_up_while_a_write_waits_is_told_once(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost, PortSettings(backlog_limit=1 << 21))
         port.write(bytes(1 << 20))
         await turn_loop()
@@ -250,7 +250,7 @@ def test_a_hang_up_while_a_write_waits_is_told_once(line: Pty) -> None:
 
 def test_a_loss_gives_the_descriptor_back_before_close(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         line.hang_up()
         await heard.until(lambda: heard.losses)
@@ -271,7 +271,7 @@ def open_descriptors(path: str) -> int:
 @pytest.mark.parametrize("happens", ["bytes", "hang-up", "failed write", "overflow"])
 def test_close_is_silent(line: Pty, happens: str) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         if happens == "bytes":
             os.write(line.far, b"late")
@@ -291,7 +291,7 @@ def test_close_is_silent(line: Pty, happens: str) -> None:
 
 def test_waking_without_bytes_is_not_a_hang_up(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(line.path, heard.on_bytes, heard.on_lost)
         assert isinstance(port, FdPort)
         port._readable()  # as when another program took the bytes between the waking and the reading
@@ -318,7 +318,7 @@ def open_and_close(address: str, settings: PortSettings) -> tuple[str, ...]:
     notes: list[str] = []
 
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(address, heard.on_bytes, heard.on_lost, settings)
         notes.extend(port.notes)
         port.close()
@@ -393,7 +393,7 @@ def test_a_pty_is_not_marked_exclusive(line: Pty, mocker: MockerFixture) -> None
 
 def test_a_second_opener_is_told_who_holds_the_port(line: Pty) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         first = await open_port(line.path, heard.on_bytes, heard.on_lost)
         with pytest.raises(PortBusy, match=rf"held by .+ \(pid {os.getpid()}\)"):
             await open_port(line.path, heard.on_bytes, heard.on_lost)
@@ -487,7 +487,7 @@ def test_an_opening_that_is_given_up_is_undone(line: Pty, mocker: MockerFixture)
     mocker.patch.object(serial_port, "_open_tty", side_effect=slow)
 
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         opening = asyncio.create_task(open_port(line.path, heard.on_bytes, heard.on_lost))
         assert await asyncio.to_thread(begun.wait, LIMIT_S)
         opening.cancel()
@@ -507,8 +507,8 @@ def test_an_opening_that_hangs_is_given_up(line: Pty, mocker: MockerFixture) -> 
     mocker.patch.object(serial_port, "_open_tty", side_effect=lambda *_: go_on.wait(LIMIT_S) and 1 / 0)
 
     async def work() -> None:
-        heard = Heard()
-        with pytest.raises(PortUnsuitable, match="no answer"):
+        heard = PortListener()
+        with pytest.raises(PortUnsuitable, match="did not answer"):
             await open_port(line.path, heard.on_bytes, heard.on_lost)
         go_on.set()
 
@@ -531,7 +531,7 @@ def url(listener: socket.socket, scheme: str = "socket") -> str:
 
 def test_bytes_go_both_ways_over_tcp(server: socket.socket) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(url(server), heard.on_bytes, heard.on_lost, PortSettings(backlog_limit=1 << 22))
         peer, _ = server.accept()
         with peer:
@@ -551,7 +551,7 @@ def test_a_tcp_peer_that_closes_is_a_hang_up(server: socket.socket, mocker: Mock
     readable = mocker.spy(FdPort, "_readable")
 
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(url(server), heard.on_bytes, heard.on_lost)
         server.accept()[0].close()
         await heard.until(lambda: heard.losses)
@@ -565,7 +565,7 @@ def test_a_tcp_peer_that_closes_is_a_hang_up(server: socket.socket, mocker: Mock
 
 def test_a_tcp_peer_that_resets_is_a_hang_up(server: socket.socket) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(url(server), heard.on_bytes, heard.on_lost)
         peer, _ = server.accept()
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -606,7 +606,7 @@ def test_a_box_that_does_not_answer_is_given_up(mocker: MockerFixture) -> None:
             filler.connect_ex(full.getsockname())
         error = refused(url(full))
     assert isinstance(error, PortUnsuitable)
-    assert "no answer" in str(error)
+    assert "did not answer" in str(error)
 
 
 # ---- RFC 2217 ----
@@ -660,7 +660,7 @@ def terminal_server(server: socket.socket) -> Iterator[TerminalServer]:
 @rfc2217
 def test_bytes_go_both_ways_over_rfc2217(server: socket.socket, terminal_server: TerminalServer) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         address = url(server, "rfc2217")
         port = await open_port(address, heard.on_bytes, heard.on_lost, PortSettings(baud=57600))
         assert port.name == address
@@ -682,7 +682,7 @@ def test_bytes_go_both_ways_over_rfc2217(server: socket.socket, terminal_server:
 @rfc2217
 def test_an_rfc2217_server_that_goes_is_a_hang_up(server: socket.socket, terminal_server: TerminalServer) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(url(server, "rfc2217"), heard.on_bytes, heard.on_lost)
         terminal_server.drop()
         await heard.until(lambda: heard.losses)
@@ -697,7 +697,7 @@ def test_an_rfc2217_server_that_goes_is_a_hang_up(server: socket.socket, termina
 @rfc2217
 def test_telnet_nonsense_is_a_hang_up_and_no_traceback(server: socket.socket, terminal_server: TerminalServer) -> None:
     async def work() -> None:
-        heard = Heard()
+        heard = PortListener()
         port = await open_port(url(server, "rfc2217"), heard.on_bytes, heard.on_lost)
         terminal_server.write(b"\xff\xf0")  # the end of an option that never began; pyserial raises in its thread
         await heard.until(lambda: heard.losses)

@@ -45,8 +45,8 @@ from firmware_bridge.wire.session import ANSWER_WITHIN_S, Ahead, EventMark, Host
 from simulators.devices.cards import Place, Spot
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
-from tests.support.virtual import DEVICE_BOOT, HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
-from tests.support.wiretalk import CUTS, MESSAGES, SOUP, chop, packets_of
+from tests.support.virtual_link import DEVICE_BOOT, HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
+from tests.support.wire_strategies import CUTS, MESSAGES, RANDOM_BYTES, chop, packets_of
 
 NOW = 20.0
 STORED_NONE = EventMark()
@@ -173,8 +173,8 @@ def test_a_wrong_welcome_ends_the_session(wrong: dict[str, int], detail: str) ->
 def test_a_device_that_has_told_what_is_not_stored_here_is_not_used_until_that_is_given_up() -> None:
     device = connected(stored=EventMark(DEVICE_BOOT, 1))
     (ahead,) = device.say(device.welcome(first_event=4))
-    assert ahead == Ahead(DEVICE_BOOT, stored=1, told=3)
-    assert str(ahead) == "the device no longer has its events 2 to 3, not stored here"
+    assert ahead == Ahead(DEVICE_BOOT, stored=1, last_forgotten=3)
+    assert str(ahead) == "the device no longer has its events 2 to 3, which this host has not stored"
     assert not device.host.ready
     assert device.link.state is LinkState.CLOSED
     device.host.stored(EventMark(DEVICE_BOOT, 3), NOW)
@@ -197,7 +197,7 @@ def test_a_new_host_is_told_which_events_went_to_another() -> None:
 
 def test_anything_before_welcome_ends_the_session() -> None:
     (lost,) = connected().say(Done(1))
-    assert lost == Lost(LossReason.PROTOCOL, "Done came before Welcome")
+    assert lost == Lost(LossReason.PROTOCOL, "Done arrived before Welcome")
 
 
 def test_a_device_that_never_welcomes_is_given_up() -> None:
@@ -326,7 +326,7 @@ def test_a_gap_in_the_events_is_a_declared_loss() -> None:
     device = greeted()
     assert device.say(power_up(), power_up(3)) == [
         power_up(),
-        Lost(LossReason.PROTOCOL, "event 3 came after event 1"),
+        Lost(LossReason.PROTOCOL, "event 3 followed event 1"),
     ]
     assert not device.host.ready
 
@@ -366,7 +366,7 @@ def test_an_onlooker_takes_the_events_as_they_are() -> None:
     assert device.heard == [Hello(1, 1, 0, 0, "")]
     assert isinstance(device.say(device.welcome(first_event=7))[0], Ready)
     assert device.say(power_up(7)) == [power_up(7)]
-    with pytest.raises(ValueError, match="onlooker"):
+    with pytest.raises(ValueError, match="only observes"):
         host.stored(EventMark(DEVICE_BOOT, 7), NOW)
 
 
@@ -520,7 +520,9 @@ FOREIGN_ARRAYS = st.tuples(st.integers(0, 95), st.binary(max_size=30)).map(
     lambda made: b"\x98" + bytes([made[0]]) + made[1] + b"\x01" * 8
 )
 FOREIGN_MESSAGES = st.binary(min_size=1, max_size=40) | FOREIGN_ARRAYS | MESSAGES.map(lambda message: message.encode())
-HOSTILE = st.lists(SOUP | packets_of(SESSION).map(encode_frame) | st.lists(FOREIGN_MESSAGES, max_size=6), max_size=6)
+HOSTILE = st.lists(
+    RANDOM_BYTES | packets_of(SESSION).map(encode_frame) | st.lists(FOREIGN_MESSAGES, max_size=6), max_size=6
+)
 
 
 def hostile_stream(parts: list[bytes | list[bytes]], to: Link) -> bytes:

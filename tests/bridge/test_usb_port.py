@@ -33,12 +33,12 @@ from simulators.pipes.usb_backend import (
     SoftwareUsb,
     SoftwareUsbDevice,
 )
-from tests.support.heard import LIMIT_S, Heard
+from tests.support.port_listener import LIMIT_S, PortListener
 
 ADDRESS = "usb:1209:5d0e"
 
 
-class Host(Heard):
+class Host(PortListener):
     """The host's end of a software USB bus."""
 
     async def open_on(self, bus: SoftwareUsb, address: str = ADDRESS, **settings: Any) -> Transport:
@@ -162,7 +162,7 @@ def test_an_unconfigured_device_is_configured() -> None:
 def test_a_wrong_serial_number_says_which_are_there() -> None:
     error = refused(SoftwareUsb(SoftwareUsbDevice(serial="B"), SoftwareUsbDevice(serial="A")), f"{ADDRESS}:C")
     assert isinstance(error, PortAbsent)
-    assert str(error) == f"{ADDRESS}:C: not plugged in; of that kind are here: A, B"
+    assert str(error) == f"{ADDRESS}:C: not plugged in; other devices of this type: A, B"
 
 
 def test_a_wrong_product_says_what_is_near() -> None:

@@ -40,8 +40,8 @@ from simulators.devices.cards import Cards, Place, Spot
 from simulators.devices.firmware import Firmware, Nameplate
 from simulators.devices.shoe import ShoeMechanics
 from simulators.pipes.wires import VirtualLine
-from tests.support.virtual import DEVICE_BOOT, HOST_BOOT
-from tests.support.wiretalk import of_host
+from tests.support.virtual_link import DEVICE_BOOT, HOST_BOOT
+from tests.support.wire_strategies import of_host
 
 FILE = Path(__file__).parents[2] / "docs" / "protocol-vectors.json"
 VECTORS: list[dict[str, Any]] = json.loads(FILE.read_text())

@@ -29,8 +29,8 @@ enum {
     CODED_MAX = 255,   /* bytes of a frame before its ending zero */
     MESSAGE_MAX = 224, /* bytes of a message */
     HEADER = 7,        /* bytes before the message in DATA */
-    WINDOW = 4,        /* DATA packets on their way, each direction; a power of two */
-    QUEUE = 8,         /* answers that wait for room in the window */
+    WINDOW = 4,        /* unacknowledged DATA packets in each direction; a power of two */
+    QUEUE = 8,         /* answers waiting for room in the window */
     EVENTS = 40,       /* events kept; at least 32 */
     EVENT_MAX = 56,    /* bytes of the longest event of this device */
     ROOM_MIN = 8,      /* room for events below which no cycle starts */
@@ -43,8 +43,8 @@ enum {
     TICK_MS = 5,
     DECK = 53,
     TAKEN_AFTER_MS = 200,
-    CYCLE_MS = 100, /* of every cycle, */
-    CARD_MS = 5     /* and for each card it moves */
+    CYCLE_MS = 100, /* for every cycle */
+    CARD_MS = 5     /* plus this for each card it moves */
 };
 
 enum { OPEN = 0x10, OPENED, DATA, ACK, NAK, RESET };
@@ -62,7 +62,7 @@ enum { COMPLETE = 0 };
 enum { READY, WORKING, MODE_JAMMED, MODE_FAILED };
 enum { DOOR_LOCKED = 2, DOOR_UNLOCKED = 3 };
 enum {
-    GRANTED = 0, /* no reason at all: Done */
+    GRANTED = 0, /* no reason to refuse: Done */
     UNKNOWN_COMMAND = 1,
     OTHER_BOOT = 2,
     FORGOTTEN = 3,
@@ -97,7 +97,7 @@ static struct {
 static uint8_t out[4096];
 static size_t out_len;
 
-/* A frame for which there is no room is dropped whole, as if the wire had lost it. */
+/* A frame that does not fit is dropped completely, as if the wire had lost it. */
 static void out_frame(const uint8_t *bytes, size_t n)
 {
     if (out_len + n <= sizeof out) {
@@ -135,7 +135,7 @@ static size_t cobs_encode(const uint8_t *in, size_t n, uint8_t *coded)
     return len;
 }
 
-/* In place: what is written never overtakes what is read. Returns the length, or -1. */
+/* In place: writing never overtakes reading. Returns the length, or -1. */
 static int cobs_decode(uint8_t *buf, size_t n)
 {
     size_t in = 0, len = 0;
@@ -151,7 +151,7 @@ static int cobs_decode(uint8_t *buf, size_t n)
     return (int)len;
 }
 
-/* `fence`: a zero before the frame ends whatever was cut off on the wire. */
+/* `fence`: a zero before the frame, which ends anything that was cut off on the wire. */
 static void frame_send(const uint8_t *body, size_t n, bool fence)
 {
     uint8_t plain[BODY_MAX + 4], frame[CODED_MAX + 2];
@@ -271,8 +271,8 @@ struct item {
 
 struct reader {
     const uint8_t *p, *end;
-    uint64_t left; /* elements of the message that are still to be read */
-    bool ok;       /* no field was missing, of another type or out of its bounds */
+    uint64_t left; /* elements of the message still to be read */
+    bool ok;       /* no field was missing, of another type or out of bounds */
 };
 
 static bool take_bytes(struct reader *r, unsigned n, uint64_t *v)
@@ -284,7 +284,7 @@ static bool take_bytes(struct reader *r, unsigned n, uint64_t *v)
     return true;
 }
 
-/* Reads one item; of an array or map only its head. */
+/* Reads one item; only the head of an array or map. */
 static struct item take_item(struct reader *r)
 {
     static const uint8_t width[32] = {/* bytes of number or length after the heads 0xC0 to 0xDF */
@@ -310,7 +310,7 @@ static struct item take_item(struct reader *r)
         if (head == 0xC2 || head == 0xC3) {
             item.kind = BOOLEAN;
             item.value = head == 0xC3;
-        } else if (head >= 0xCC && head <= 0xCF) { /* unsigned; beyond 2^63-1 it is within no field's bounds */
+        } else if (head >= 0xCC && head <= 0xCF) { /* unsigned; above 2^63-1 it is out of bounds for every field */
             item.kind = v <= INT64_MAX ? INTEGER : OTHER;
             item.value = v <= INT64_MAX ? (int64_t)v : 0;
         } else if (head >= 0xD0 && head <= 0xD3) { /* signed */
@@ -341,7 +341,7 @@ static struct item take_item(struct reader *r)
     return item;
 }
 
-/* True if the bytes are one whole MessagePack item, to whatever depth, and nothing after it. */
+/* True if the bytes are exactly one MessagePack item, of any depth, with nothing after it. */
 static bool well_formed(const uint8_t *p, size_t n)
 {
     struct reader r = {.p = p, .end = p + n};
@@ -426,7 +426,7 @@ static struct {
     int naks; /* since `expected` last grew */
     bool ack_due;
     uint64_t heard_ms, spoke_ms;
-    bool greeted;        /* the session's part: after Welcome */
+    bool greeted;        /* used by the session: true after Welcome */
     uint64_t next_event; /* number of the next event to be sent in this session; 0 before the first Welcome */
 } line;
 
@@ -478,7 +478,7 @@ static void opened_send(bool again)
     line.spoke_ms = now;
 }
 
-/* DATA with the message of this number, or ACK or NAK with the number that comes next. All three acknowledge. */
+/* DATA with the message of this number, or ACK or NAK with the next number. All three acknowledge. */
 static void numbered_send(uint8_t type, uint16_t seq, bool again)
 {
     uint8_t p[HEADER + MESSAGE_MAX] = {type};
@@ -527,7 +527,7 @@ static void link_close(void)
     queue_len = 0;
 }
 
-/* Sends what waits, as far as the window allows: answers first, then events from their store. */
+/* Sends what is waiting, as far as the window allows: answers first, then stored events. */
 static void link_pump(void)
 {
     while (line.open && (uint16_t)(line.next - line.oldest) < line.window) {
@@ -547,7 +547,7 @@ static void link_pump(void)
     }
 }
 
-/* An answer. There is room: DATA is not accepted while there may be none (see data_in). */
+/* Queues an answer. There is always room, because DATA is only accepted while there is (see data_in). */
 static void answer_send(const struct writer *w)
 {
     struct message *m = &queue[(queue_first + queue_len) % QUEUE];
@@ -597,7 +597,7 @@ static void data_in(uint16_t seq, const uint8_t *message, size_t n)
         return;
     }
     if (QUEUE - queue_len < WINDOW)
-        return; /* its answer, and those of the held ones, might find no room: the host will send it again */
+        return; /* there might be no room for its answer and those of the held packets: the host will resend it */
     line.expected++;
     line.naks = 0;
     line.ack_due = true;
@@ -632,7 +632,7 @@ static void packet_in(const uint8_t *p, size_t n)
     uint8_t type = p[0];
     uint16_t session = n >= 3 ? get16(p + 1) : 0;
     if ((type & 0x0F) == 0 && type != OPEN) {
-        if (session != 0) /* a RESET with 0 would end whatever session the host is in */
+        if (session != 0) /* a RESET with session 0 would end whatever session the host is in */
             reset_send(session, OTHER_VERSION);
     } else if (type == OPEN && n >= 9) {
         open_in(p);
@@ -668,7 +668,7 @@ static void link_tick(void)
 static struct {
     uint8_t len, bytes[EVENT_MAX];
 } events[EVENTS];
-static uint64_t event_first = 1, event_newest = 0; /* numbers of what is kept: none while first is newest + 1 */
+static uint64_t event_first = 1, event_newest = 0; /* numbers of the events kept; none if first is newest + 1 */
 
 static unsigned event_room(void)
 {
@@ -691,7 +691,7 @@ static void event_begin(struct writer *w, unsigned type, unsigned fields)
     put_uint(w, now);
 }
 
-/* No cycle starts with room for fewer than 8, and none leads to more than 3: there is always room. */
+/* No cycle starts with room for fewer than 8 events, and none causes more than 3: there is always room. */
 static void event_end(const struct writer *w)
 {
     if (event_room() == 0 || w->n > EVENT_MAX)
@@ -743,7 +743,7 @@ struct command {
 static struct {
     bool working;
     struct command doing;
-    unsigned moving; /* cards that the cycle brings to exit or HELD */
+    unsigned moving; /* cards that the cycle moves to the exit or HELD */
     uint64_t started_ms, ends_ms;
     unsigned shoe, held, exit;
     uint64_t exit_command, exit_ms; /* which command presented the stack at the exit, and when */
@@ -758,7 +758,7 @@ static bool starts_cycle(uint8_t number)
     return number != LOCK && number != UNLOCK && number != INDICATE;
 }
 
-/* The reason that hinders the command, in the order of the protocol, or GRANTED. */
+/* The reason to refuse the command, in the order of the protocol, or GRANTED. */
 static uint8_t hindrance(const struct command *c)
 {
     uint8_t own = GRANTED;
@@ -969,7 +969,7 @@ static void command_in(uint8_t number, struct reader *r, const uint8_t *p, size_
     int64_t meant_for;
     c.id = (uint64_t)take_int(r, 0, INT64_MAX);
     if (!r->ok)
-        return; /* without an id there is nothing to refuse */
+        return; /* without an id there is nothing to answer */
     if (number > INDICATE) {
         answer(c.id, UNKNOWN_COMMAND);
         return;
@@ -1039,7 +1039,7 @@ static void question_in(uint8_t number, struct reader *r)
     struct writer w;
     int64_t ref = take_int(r, 0, INT64_MAX);
     if (!r->ok)
-        return; /* a known question has no field but its ref: there is nothing to answer to */
+        return; /* a known question has no field except its ref, so there is nothing to answer */
     if (number > ASK_COUNTERS) {
         put_message(&w, NO_ANSWER, 2);
         put_uint(&w, (uint64_t)ref);

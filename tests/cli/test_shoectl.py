@@ -24,7 +24,7 @@ from controller.cli import terminal
 from controller.cli.shoectl import VERBS as SECTIONS
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortSettings
-from firmware_bridge.tools.conform import Result as PointResult
+from firmware_bridge.tools.conform import PointResult
 from simulators.devices.faults import FaultName
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support import terminal as ptys
@@ -248,7 +248,7 @@ def test_a_damaged_capture(plugged: Plugged, tmp_path: Path) -> None:
     file.write_bytes(b"".join(lines[:4]) + lines[4][:20])
     cut = shoectl("replay", str(file))
     assert cut.exit_code == 1
-    assert "line 5: not JSON, it is cut off" in cut.stderr
+    assert "line 5: not valid JSON; the line is cut off" in cut.stderr
     assert cut.stdout.splitlines()[:3] == whole[:3]
     file.write_bytes(b"")
     assert "line 1: empty" in shoectl("replay", str(file)).stderr

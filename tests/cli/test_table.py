@@ -303,7 +303,7 @@ def test_devices_that_are_not_there(installed: Served) -> None:
     until(lambda: "problem" in shoectl("devices").stdout)
     result = shoectl("devices")
     assert result.exit_code == 1
-    assert re.search(r"problem +.*/dev/shoe: not there", result.stdout)
+    assert re.search(r"problem +.*/dev/shoe: not found", result.stdout)
     found = json.loads(shoectl("doctor", "--config", str(installed.folder / "table.toml"), "--json").stdout)
     wrong = {one["topic"]: one for one in found if one["verdict"] == "wrong"}
     assert "is missing" in wrong["ports"]["text"]

@@ -51,7 +51,7 @@ from simulators.devices.cards import DECK, DECK_SIZE, Place, Spot
 from simulators.devices.device import ON_THE_TABLE, SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedTable
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.firmware import EVENTS_FOR_A_CYCLE, EVENTS_KEPT
-from tests.support.virtual import BLUE, HAND, RED, HostAtDevice, host_at_shoe, host_at_shuffler
+from tests.support.virtual_link import BLUE, HAND, RED, HostAtDevice, host_at_shoe, host_at_shuffler
 
 SHOE, FLOOR, INFEED, OUTPUT = Spot(Place.SHOE), Spot(Place.FLOOR), Spot(Place.INFEED), Spot(Place.OUTPUT)
 RECOGNISING_SHOE = SHOE_CAPABILITIES | {Capability.RECOGNISES}

@@ -15,7 +15,7 @@ import pytest
 from firmware_bridge.ports.transport import PortError, PortSettings
 from simulators.pipes.endpoints import Driver, Endpoint, PtyEndpoint, TcpEndpoint, UsbEndpoint
 from simulators.pipes.usb_backend import SoftwareUsb
-from tests.support.heard import LIMIT_S, Heard
+from tests.support.port_listener import LIMIT_S, PortListener
 
 
 class Echo:
@@ -61,7 +61,7 @@ class Echo:
                 await self.news.wait()
 
 
-class Host(Heard):
+class Host(PortListener):
     """The host's end."""
 
     def __init__(self, bus: SoftwareUsb | None = None) -> None:

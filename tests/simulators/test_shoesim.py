@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from firmware_bridge.devices import Shoe
-from firmware_bridge.tools.probe import Found, probe
-from firmware_bridge.wire.messages import AnyEvent, CycleDone, Door, Jam, Outcome
+from firmware_bridge.tools.probe import FoundDevice, probe
+from firmware_bridge.wire.messages import CycleDone, Dispense, Door, DoorState, EventMessage, Jam, Lock, Outcome
 from simulators.control import SOCKET_NAME
 from simulators.devices.faults import ScriptError, read_script
 from simulators.shoesim import cli
+from tests.support.connected import ConnectedDevice
 
 LIMIT_S = 30.0  # generous: only a hang runs into it
 SHOESIM = str(Path(sys.executable).with_name("shoesim"))
@@ -99,16 +99,6 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(limited())
 
 
-async def until_done(shoe: Shoe) -> list[AnyEvent]:
-    """The events up to the end of a cycle."""
-    events: list[AnyEvent] = []
-    async for noticed in shoe.events():
-        events.append(noticed)  # type: ignore[arg-type]
-        if isinstance(noticed, CycleDone):
-            break
-    return events
-
-
 # --- running ----------------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +114,7 @@ def test_it_announces_the_devices_and_leaves_nothing_behind(tmp_path: Path, endi
         assert sorted(os.listdir(folder)) == ["shoe", SOCKET_NAME, "shuffler"]
         for name in addresses:
             found = run(probe(addresses[name]))
-            assert isinstance(found, Found)
+            assert isinstance(found, FoundDevice)
             assert found.identity.role.name.lower() == name
         with socket.socket(socket.AF_UNIX) as idle:  # somebody who connects and says nothing keeps nobody up
             idle.connect(str(folder / SOCKET_NAME))
@@ -138,7 +128,7 @@ def test_devices_on_tcp(tmp_path: Path) -> None:
     with simulators(tmp_path, "--tcp") as addresses:
         assert addresses["shoe"].startswith("socket://127.0.0.1:")
         found = run(probe(addresses["shoe"]))
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundDevice)
         assert found.identity.serial == "SE-0001"
         assert os.listdir(tmp_path) == [SOCKET_NAME]
 
@@ -180,10 +170,9 @@ def test_the_verbs_of_the_hand(tmp_path: Path) -> None:
         assert said(tmp_path, "take", "shoe") == "cards: 0\n"
 
         async def deal() -> None:
-            async with Shoe(addresses["shoe"], host_boot=1) as shoe:
-                await shoe.until_ready()
-                await shoe.dispense(1, 3)
-                await until_done(shoe)
+            async with ConnectedDevice(addresses["shoe"]) as shoe:
+                await shoe.command(Dispense, 1, 3)
+                await shoe.until(CycleDone)
 
         run(deal())
         assert said(tmp_path, "take", "shoe", "2") == "cards: 3\n"
@@ -208,17 +197,13 @@ def test_buttons_doors_and_locks(tmp_path: Path) -> None:
         assert said(tmp_path, "door", "shoe", "close") == ""
 
         async def lock() -> list[str]:
-            reports: list[str] = []
-            async with Shoe(addresses["shoe"], host_boot=1) as shoe:
-                await shoe.until_ready()
-                await shoe.lock(1)
-                async for noticed in shoe.events():
-                    reports.append(type(noticed).__name__)
-                    if isinstance(noticed, Door) and noticed.state.name == "LOCKED":
-                        break
-            return reports
+            async with ConnectedDevice(addresses["shoe"]) as shoe:
+                await shoe.command(Lock, 1)
+                while (await shoe.until(Door)).state is not DoorState.LOCKED:
+                    pass
+                return [type(event).__name__ for event in shoe.happenings.of(EventMessage)]
 
-        assert run(lock()) == ["Ready", "PowerUp", "Button", "Door", "Door", "Door"]
+        assert run(lock()) == ["PowerUp", "Button", "Door", "Door", "Door"]
         assert "the door is locked" in complaint(shoesim(tmp_path, "door", "shoe", "open"))
 
 
@@ -323,15 +308,13 @@ def test_planned_faults(tmp_path: Path) -> None:
         said(tmp_path, "load", "shoe")
 
         async def deal() -> None:
-            async with Shoe(addresses["shoe"], host_boot=1) as shoe:
-                await shoe.until_ready()
-                await shoe.dispense(1, 2)
-                first = (await until_done(shoe))[-1]
-                assert isinstance(first, CycleDone)
-                assert first.outcome is Outcome.COMPLETE
+            async with ConnectedDevice(addresses["shoe"]) as shoe:
+                await shoe.command(Dispense, 1, 2)
+                assert (await shoe.until(CycleDone)).outcome is Outcome.COMPLETE
                 said(tmp_path, "take", "shoe")
-                await shoe.dispense(2, 3)
-                assert any(isinstance(event, Jam) for event in await until_done(shoe))
+                await shoe.command(Dispense, 2, 3)
+                await shoe.until(Jam)
+                await shoe.until(CycleDone)
 
         run(deal())
         assert "1 cards exit 0" in said(tmp_path, "status")

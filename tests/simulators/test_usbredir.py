@@ -17,7 +17,7 @@ from simulators.pipes.usb_backend import ENDPOINT_IN, ENDPOINT_OUT, SoftwareUsb,
 from simulators.pipes.usbredir import TO_HOST_LIMIT, Capability, Type, UsbRedir, UsbRedirError
 from simulators.shoesim import cli
 from tests.simulators.test_endpoints import Echo
-from tests.support.heard import LIMIT_S
+from tests.support.port_listener import LIMIT_S
 
 EVERYTHING = 0b1111_1110  # what QEMU 7.2 says it knows, without streams
 NOTHING = 0

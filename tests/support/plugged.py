@@ -1,4 +1,4 @@
-"""What a test of a command needs on the other end of the cable: devices and strangers on ptys, each run by a thread."""
+"""Simulated and foreign devices on ptys, each run by a thread, for tests of commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class Plugged:
-    """A simulated shuffler and shoe, plugged in: on ptys under names that stay, on a software USB bus, or on TCP."""
+    """A simulated shuffler and shoe on ptys with stable names, on a software USB bus, or on TCP."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Plugged:
     def _build(
         self, folder: Path, seed: int, speed: float, usb: SoftwareUsb | None, tcp: bool, more: dict[str, Any]
     ) -> None:
-        # The devices' clock runs fast, the host's does not: times that both know are stretched back.
+        # Only the devices' clock runs fast: the link's times are stretched accordingly.
         timing = LinkTiming().scaled(speed)
         self.table = SimulatedTable(seed, timing=timing, now=self._loop.time(), **more)
         for name, device in (("shuffler", self.table.shuffler), ("shoe", self.table.shoe)):
@@ -60,7 +60,7 @@ class Plugged:
                 self._endpoints.append(UsbEndpoint(device, usb, serial=name, speed=speed))
 
     def do(self, work: Callable[[SimulatedTable, float], Result]) -> Result:
-        """Do something to the devices, which is given the table and the devices' time."""
+        """Call `work` with the table and the devices' time."""
 
         def done() -> Result:
             result = work(self.table, self._endpoints[0].driver.now())
@@ -71,10 +71,10 @@ class Plugged:
         return self._in_loop(done)
 
     def until(self, holds: Callable[[SimulatedTable], object]) -> None:
-        """Wait until the devices have heard what was sent."""
+        """Wait until the devices have received what was sent."""
         end = time.monotonic() + LIMIT_S
         while not self.do(lambda table, now: holds(table)):
-            assert time.monotonic() < end, "it never came to that"
+            assert time.monotonic() < end, "the condition never became true"
             time.sleep(0.005)
 
     def _in_loop(self, work: Callable[[], Result]) -> Result:
@@ -84,7 +84,7 @@ class Plugged:
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result(LIMIT_S)
 
     def close(self) -> None:
-        """Pull all cables."""
+        """Unplug all devices."""
         for endpoint in self._endpoints:
             asyncio.run_coroutine_threadsafe(endpoint.close(), self._loop).result(LIMIT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -94,12 +94,12 @@ class Plugged:
 
 @contextlib.contextmanager
 def stranger(answer: Callable[[bytes], bytes]) -> Iterator[str]:
-    """A pty with something else behind it, that answers whatever it hears with these bytes; gives its path."""
+    """A pty with a foreign device that replies with `answer(received)`; yields its path."""
     far, near = pty.openpty()
     tty.setraw(near)
 
     def talk() -> None:
-        with contextlib.suppress(OSError):  # everyone on the other side has gone
+        with contextlib.suppress(OSError):  # the other side has closed
             while True:
                 reply = answer(os.read(far, 4096))
                 if reply:

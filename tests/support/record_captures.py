@@ -1,6 +1,6 @@
-"""Records tests/captures/ anew from the simulators, over a real pty: `python -m tests.support.record_captures`.
+"""Records tests/captures/ again from the simulators, over a real pty: `python -m tests.support.record_captures`.
 
-Run it when the protocol has changed, and read the difference: the captures are what the tests hold the decoder to.
+Run it when the protocol has changed, and review the difference: the tests compare the decoder with these captures.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from controller.cli.shoectl import cli
 from firmware_bridge.connection import Connection
 from firmware_bridge.tools.capture import (
-    Event,
     Header,
+    LineEvent,
     Piece,
     Record,
     Remark,
@@ -27,7 +27,7 @@ from firmware_bridge.tools.capture import (
     record_line,
     utc_now,
 )
-from firmware_bridge.tools.listening import Listening, Telling
+from firmware_bridge.tools.listening import ConnectionReporter, LineListener
 from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.messages import AskCounters, AskStatus, Dispense, StackPresented
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
@@ -38,12 +38,12 @@ from simulators.devices.faults import FaultName
 from simulators.pipes.endpoints import PtyEndpoint
 
 CAPTURES = Path(__file__).parents[1] / "captures"
-PORT = Path("run/shoe")  # relative: no path of the machine gets into a capture
+PORT = Path("run/shoe")  # relative, so that captures contain no path of this machine
 DECK, HAND = Spot(Place.TABLE, 0), Spot(Place.HAND, 1)
 
 
 class Shoe:
-    """A simulated shoe on a pty, and its person."""
+    """A simulated shoe on a pty, and the person who handles its cards."""
 
     def __init__(self) -> None:
         self.clock = asyncio.get_running_loop().time
@@ -76,7 +76,7 @@ async def unplug() -> list[Record]:
 
         def act(records: list[Record], stop: Callable[[], None]) -> None:
             nonlocal readies
-            if isinstance(records[-1], Remark) and records[-1].event is Event.READY:
+            if isinstance(records[-1], Remark) and records[-1].event is LineEvent.READY:
                 readies += 1
                 if readies == 1:
                     shoe.do(lambda now: shoe.device.inject(FaultName.UNPLUG, now, for_s=1.0))
@@ -89,7 +89,7 @@ async def unplug() -> list[Record]:
 
 
 async def _listened(act: Callable[[list[Record], Callable[[], None]], None]) -> list[Record]:
-    listening = Listening(str(PORT))
+    listening = LineListener(str(PORT))
     records: list[Record] = []
     async for record in listening.records():
         records.append(record)
@@ -132,13 +132,13 @@ async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]],
     def on_wire(direction: Direction, data: bytes) -> None:
         records.append(Piece(round(loop.time() - start, 6), direction, data))
 
-    def on_event(event: Event, text: str) -> None:
+    def on_event(event: LineEvent, text: str) -> None:
         records.append(Remark(round(loop.time() - start, 6), event, text))
 
-    telling = Telling(on_event)
+    reporter = ConnectionReporter(on_event)
 
     def on_happening(happening: Happening) -> None:
-        telling.happened(happening)
+        reporter.happened(happening)
         if isinstance(happening, DeviceEvent):
             host.stored(EventMark(host.session.boot, happening.number))
             seen.put_nowait(happening)
@@ -148,7 +148,7 @@ async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]],
     async with shoe_at_the_port() as shoe:
         ready = asyncio.Event()
         session = HostSession(host_boot=0x0A0B0C0D, software="recorder")
-        host = Connection(str(PORT), session, on_happening=on_happening, on_trouble=telling.trouble, on_wire=on_wire)
+        host = Connection(str(PORT), session, on_happening=on_happening, on_trouble=reporter.trouble, on_wire=on_wire)
         running = asyncio.create_task(host.run())
         await ready.wait()
         await play(shoe, host, seen)

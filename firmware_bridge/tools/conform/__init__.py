@@ -1,6 +1,6 @@
-"""Exercises a device on a port from the outside and tells, point by point, whether it keeps to docs/protocol.md."""
+"""The conformance test: exercises a device and reports, point by point, whether it follows docs/protocol.md."""
 
-# The points are listed in the order of these imports: from the wire upwards.
+# The order of these imports is the order of the points: from the lowest layer up.
 from firmware_bridge.tools.conform import (  # noqa: F401, I001
     frame_points,
     packet_points,
@@ -13,6 +13,6 @@ from firmware_bridge.tools.conform import (  # noqa: F401, I001
     hindrance_points,
 )
 from firmware_bridge.tools.conform.point import POINTS, Point, chosen
-from firmware_bridge.tools.conform.run import AFTERWARDS, Conformance, Result, conform, run_points
+from firmware_bridge.tools.conform.run import AFTERWARDS, Conformance, PointResult, conform, run_points
 
-__all__ = ["AFTERWARDS", "POINTS", "Conformance", "Point", "Result", "chosen", "conform", "run_points"]
+__all__ = ["AFTERWARDS", "POINTS", "Conformance", "Point", "PointResult", "chosen", "conform", "run_points"]

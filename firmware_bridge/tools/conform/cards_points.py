@@ -1,17 +1,14 @@
-"""The points that need the mechanics: they run motors, and move cards where cards lie ready."""
+"""The points that need the mechanics: they run motors, and move cards if any are loaded."""
 
 from __future__ import annotations
 
 from firmware_bridge.tools.conform.link_talk import QUIET_S, Steps
 from firmware_bridge.tools.conform.point import point
-from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, in_words, read
+from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, in_words, must_be_refused, read
 from firmware_bridge.tools.conform.talk import Talk
 from firmware_bridge.wire.messages import (
-    AskCounters,
-    AskStatus,
     Capability,
     Command,
-    Counters,
     CycleDone,
     DeviceRole,
     Dispense,
@@ -25,19 +22,18 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     Shuffle,
     StackPresented,
-    Status,
     describe_message,
 )
 
-CYCLE_S = 180.0  # the longest shuffle a casino would wait for
+CYCLE_S = 180.0  # longer than any shuffle that a casino would accept
 LIMIT_S = CYCLE_S + 30
 POLL_S = 1.0
-UNHEARD_S = 3.0  # without a link: long enough for a short cycle to end
+OFFLINE_S = 3.0  # without a link: long enough for a short cycle to end
 
 
 def _movement(talk: Talk, greeting: Greeting) -> Steps[Command]:
-    """The command that moves a card as the cards lie now; a self test where none can be moved."""
-    status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+    """A command that moves a card in the current state of the device; a self-test if none can be moved."""
+    status = yield from talk.status()
     id, boot = talk.next_id(), greeting.boot
     if greeting.role == DeviceRole.SHOE and status.inside_cards != 0:
         if status.exit_cards <= 0:
@@ -51,7 +47,7 @@ def _movement(talk: Talk, greeting: Greeting) -> Steps[Command]:
 
 
 def start(talk: Talk, command: Command) -> Steps[bytes]:
-    """Give a command that starts a cycle; a device that stands locked, open or jammed cannot be tested."""
+    """Give a command that starts a cycle; a device that is locked, open or jammed cannot be tested."""
     answer = yield from talk.give(command.encode())
     if not isinstance(read(answer), Done):
         raise Skipped(f"{describe_message(command)} got {in_words(answer)}")
@@ -60,11 +56,11 @@ def start(talk: Talk, command: Command) -> Steps[bytes]:
 
 
 def greet_idle(talk: Talk) -> Steps[Greeting]:
-    """Greet, make room for events, and wait until no cycle runs any more that an earlier point or a person began."""
+    """Greet, make room for events, and wait for the end of a cycle that an earlier point or a person started."""
     greeting = yield from talk.greet()
     yield from talk.make_room()
     give_up = talk.now + CYCLE_S
-    while (yield from talk.ask(AskStatus(talk.next_ref()), Status)).mode is Mode.WORKING:
+    while (yield from talk.status()).mode is Mode.WORKING:
         if talk.now >= give_up:
             raise Skipped(f"the device has been busy for {CYCLE_S:g} s")
         yield from talk.rest(POLL_S)
@@ -79,29 +75,28 @@ def _end_of(talk: Talk, command: Command, within: float) -> Steps[Message | None
 
 
 def ended(talk: Talk, command: Command) -> Steps[CycleDone]:
-    """Wait for the end of a cycle; once Status knows of it, its event must be there."""
+    """Wait for the end of a cycle; once Status reports it, its event must have arrived."""
     give_up = talk.now + CYCLE_S
     while talk.now < give_up:
-        status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+        status = yield from talk.status()
         end = yield from _end_of(talk, command, POLL_S)
         if isinstance(end, CycleDone):
             return end
         if status.doing != command.id:
-            raise Failed(f"{describe_message(command)} has ended by Status, but no CycleDone came")
+            raise Failed(f"{describe_message(command)} has ended according to Status, but no CycleDone was received")
     raise Failed(f"expected CycleDone of {describe_message(command)} within {CYCLE_S:g} s")
 
 
 @point("cards.busy", "Commands", "While a cycle runs a second one gets BUSY, and questions are answered.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_busy(talk: Talk) -> Steps[None]:
-    """A self test is a cycle like any other."""
+    """A self-test is a cycle like any other."""
     greeting = yield from greet_idle(talk)
     running = SelfTest(talk.next_id(), greeting.boot)
     yield from start(talk, running)
     answer = yield from _second_cycle(talk, greeting, running)
-    if not isinstance(answer, Refused) or answer.reason is not Reason.BUSY:
-        raise Failed(f"a second cycle while one runs: expected Refused BUSY, got {describe_message(answer)}")
-    status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+    must_be_refused(answer, Reason.BUSY, "a second cycle while one runs")
+    status = yield from talk.status()
     if status.mode is not Mode.WORKING or status.doing != running.id:
         yield from _not_ended(talk, running)
         raise Failed(f"command {running.id} is running: expected mode WORKING, got {describe_message(status)}")
@@ -111,42 +106,42 @@ def cards_busy(talk: Talk) -> Steps[None]:
 @point("cards.lock_while_busy", "Commands", "While a cycle runs, Lock stops nothing, and BUSY comes before LOCKED.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_lock_while_busy(talk: Talk) -> Steps[None]:
-    """The order in which the hindrances of a second cycle are looked at."""
+    """The order in which the reasons to refuse a second cycle are checked."""
     greeting = yield from greet_idle(talk)
-    if not greeting.can(Capability.LOCKS):
-        raise Skipped("the device has no LOCKS")
+    greeting.require(Capability.LOCKS)
     as_found = yield from talk.lock_as_found()
     running = SelfTest(talk.next_id(), greeting.boot)
     yield from start(talk, running)
     yield from talk.turn(greeting, Lock, as_found)
     answer = yield from _second_cycle(talk, greeting, running)
-    if isinstance(answer, Refused) and answer.reason is Reason.LOCKED:  # anything else is the matter of cards.busy
-        raise Failed(f"a second cycle while one runs and the device is locked: got {describe_message(answer)}")
+    refusal = read(answer)
+    if isinstance(refusal, Refused) and refusal.reason is Reason.LOCKED:  # cards.busy checks for other answers
+        raise Failed(f"a second cycle while one runs and the device is locked: got {describe_message(refusal)}")
     yield from talk.turn(greeting, as_found, as_found)
     end = yield from ended(talk, running)
     if end.outcome is Outcome.STOPPED:
-        raise Failed(f"Lock was given while a cycle ran, which must go on: {describe_message(end)}")
+        raise Failed(f"Lock was given while a cycle ran, which must continue: {describe_message(end)}")
 
 
-def _second_cycle(talk: Talk, greeting: Greeting, running: Command) -> Steps[Message]:
-    """The answer to a second cycle; the point cannot be tested where the first has ended already."""
+def _second_cycle(talk: Talk, greeting: Greeting, running: Command) -> Steps[bytes]:
+    """The answer to a second cycle; the point cannot be tested if the first has already ended."""
     answer = yield from talk.give(SelfTest(talk.next_id(), greeting.boot).encode())
     yield from _not_ended(talk, running)
-    return read(answer)
+    return answer
 
 
 def _not_ended(talk: Talk, running: Command) -> Steps[None]:
     if (yield from _end_of(talk, running, 0)):
-        raise Skipped("the self test has ended before a second command could be given")
+        raise Skipped("the self-test ended before a second command could be given")
 
 
 @point("cards.once", "Commands", "A command that moves cards moves them once, however often it is given.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_once(talk: Talk) -> Steps[None]:
-    """Again while its cycle runs, again over a new link, and again after its end."""
+    """Repeated while its cycle runs, over a new link, and after its end."""
     greeting = yield from greet_idle(talk)
     command = yield from _movement(talk, greeting)
-    before = yield from talk.ask(AskCounters(talk.next_ref()), Counters)
+    before = yield from talk.counters()
     first = yield from start(talk, command)
     yield from _again(talk, command, first)
     talk.leave()
@@ -155,11 +150,11 @@ def cards_once(talk: Talk) -> Steps[None]:
     yield from ended(talk, command)
     yield from _again(talk, command, first)
     yield from talk.rest(QUIET_S)
-    status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+    status = yield from talk.status()
     if status.doing:
-        raise Failed(f"{describe_message(command)} was given again after its end, and a cycle runs again")
+        raise Failed(f"{describe_message(command)} was repeated after its end, and started another cycle")
     yield from talk.rest(QUIET_S)
-    after = yield from talk.ask(AskCounters(talk.next_ref()), Counters)
+    after = yield from talk.counters()
     wanted = {"effects": 1, "cycles": 1}
     if isinstance(command, Dispense):
         wanted["cards_moved"] = command.cards
@@ -184,15 +179,15 @@ def _one_stack(talk: Talk, command: Command) -> None:
         raise Failed(f"{describe_message(command)}: expected one StackPresented, got {len(stacks)}")
 
 
-@point("cards.replay", "Events", "What a cycle does while nobody listens is told after the next greeting.",
+@point("cards.replay", "Events", "What a cycle does without a link is reported after the next greeting.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_replay(talk: Talk) -> Steps[None]:
-    """The link ends right after the command was taken on."""
+    """The link ends right after the command was accepted."""
     greeting = yield from greet_idle(talk)
     command = yield from _movement(talk, greeting)
     yield from start(talk, command)
     talk.leave()
-    yield from talk.rest(UNHEARD_S)
+    yield from talk.rest(OFFLINE_S)
     yield from talk.greet()
     yield from ended(talk, command)
     if isinstance(command, Dispense):
@@ -201,12 +196,11 @@ def cards_replay(talk: Talk) -> Steps[None]:
 
 @point("cards.locked", "Commands", "While the device is locked no cycle starts.", limit_s=LIMIT_S, with_cards=True)
 def cards_locked(talk: Talk) -> Steps[None]:
-    """The lock is left as it was found."""
+    """The lock is restored afterwards."""
     greeting = yield from greet_idle(talk)
-    if not greeting.can(Capability.LOCKS):
-        raise Skipped("the device has no LOCKS")
+    greeting.require(Capability.LOCKS)
     as_found = yield from talk.lock_as_found()
     yield from talk.turn(greeting, Lock, as_found)
     test = SelfTest(talk.next_id(), greeting.boot)
-    yield from talk.refused(test.encode(), Reason.LOCKED, "a self test while locked")
+    yield from talk.refused(test.encode(), Reason.LOCKED, "a self-test while locked")
     yield from talk.turn(greeting, as_found, as_found)

@@ -1,4 +1,4 @@
-"""The points of commands. None of them moves a card."""
+"""The points about commands. None of them moves a card."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 from firmware_bridge.tools.conform.link_talk import SOON_S, Steps
 from firmware_bridge.tools.conform.point import point
-from firmware_bridge.tools.conform.reading import REFUSED, Failed, Greeting, Skipped, in_words, read
+from firmware_bridge.tools.conform.reading import REFUSED, Failed, Greeting, in_words, read
 from firmware_bridge.tools.conform.talk import Talk
 from firmware_bridge.wire.messages import (
     Capability,
@@ -25,21 +25,22 @@ from firmware_bridge.wire.messages import (
     Sound,
     Unlock,
     describe_message,
+    message_number,
 )
 
-REMEMBERED = 16  # answers that a device must remember
-MANY = 70  # commands after which most devices have forgotten the first one
-UNKNOWN_COMMAND_NUMBER = 47  # the last of their range
-INDICATE, UNLOCK = 25, 21
+REMEMBERED = 16  # answers a device must remember
+MANY = 70  # commands after which most devices have forgotten the first
+UNKNOWN_COMMAND_NUMBER = 47  # the last of its range
+INDICATE, UNLOCK = message_number(Indicate), message_number(Unlock)
 TEXT_MAX = 64  # characters
-# A byte that begins nothing, a character cut off, one followed by another, one written too long, half a pair of UTF-16.
-NO_UTF8 = (b"\xff\xff\xff", b"???\xc3", b"??\xc3\x28", b"?\xc0\xaf", b"?\xed\xa0\x80")
-NO_INDICATES = "the device has no INDICATES, and no other command has such a field"
+# An invalid first byte, a truncated character, a broken continuation, an overlong encoding, half a surrogate pair.
+INVALID_UTF8 = (b"\xff\xff\xff", b"???\xc3", b"??\xc3\x28", b"?\xc0\xaf", b"?\xed\xa0\x80")
+NO_INDICATES = ", and no other command has such a field"
 
 
 @point("command.at_most_once", "Commands", "The same command again gets the same answer and has no second effect.")
 def command_at_most_once(talk: Talk) -> Steps[None]:
-    """Counters.effects shows it."""
+    """Checked with Counters.effects."""
     greeting = yield from talk.greet_for_commands()
     before = yield from talk.effects()
     command = talk.harmless(greeting, talk.next_id())
@@ -49,9 +50,9 @@ def command_at_most_once(talk: Talk) -> Steps[None]:
     yield from _one_effect(talk, before)
 
 
-@point("command.across_links", "Commands", "So it is after a new link session too.")
+@point("command.across_links", "Commands", "The same holds after a new link session.")
 def command_across_links(talk: Talk) -> Steps[None]:
-    """What a host does that lost the link before it had the answer."""
+    """As when a host lost the link before it received the answer."""
     greeting = yield from talk.greet_for_commands()
     before = yield from talk.effects()
     command = talk.harmless(greeting, talk.next_id())
@@ -84,7 +85,7 @@ def command_remembered(talk: Talk) -> Steps[None]:
     _same(first, (yield from talk.give(command)))
 
 
-@point("command.forgotten", "Commands", "A command that was forgotten is not carried out again.")
+@point("command.forgotten", "Commands", "A forgotten command is not carried out again.")
 def command_forgotten(talk: Talk) -> Steps[None]:
     """A device with a large memory may still know the answer."""
     greeting = yield from talk.greet_for_commands()
@@ -94,16 +95,16 @@ def command_forgotten(talk: Talk) -> Steps[None]:
     for _ in range(MANY):
         yield from talk.done(talk.harmless(greeting, talk.next_id()))
     answer = yield from talk.give(command)
-    told = read(answer)
-    if answer != first and not (isinstance(told, Refused) and told.reason is Reason.FORGOTTEN):
+    refusal = read(answer)
+    if answer != first and not (isinstance(refusal, Refused) and refusal.reason is Reason.FORGOTTEN):
         expected = f"expected {in_words(first)} or Refused FORGOTTEN"
-        raise Failed(f"a command given again after {MANY} others: {expected}, got {in_words(answer)}")
+        raise Failed(f"a command repeated after {MANY} others: {expected}, got {in_words(answer)}")
     yield from _one_effect(talk, before + MANY)
 
 
-@point("command.lower_id", "Commands", "An id below the highest one that was never seen gets FORGOTTEN.")
+@point("command.lower_id", "Commands", "An unused id below the highest one gets FORGOTTEN.")
 def command_lower_id(talk: Talk) -> Steps[None]:
-    """The device cannot know that it was never given."""
+    """The device cannot know that it was never used."""
     greeting = yield from talk.greet_for_commands()
     skipped, higher = talk.next_id(), talk.next_id()
     before = yield from talk.effects()
@@ -114,7 +115,7 @@ def command_lower_id(talk: Talk) -> Steps[None]:
 
 @point("command.id_reused", "Commands", "Another command with a remembered id gets ID_REUSED.")
 def command_id_reused(talk: Talk) -> Steps[None]:
-    """Indicate is refused so by a device without INDICATES too: the id is looked at first."""
+    """Also on a device without INDICATES, because the id is checked first."""
     greeting = yield from talk.greet_for_commands()
     id = talk.next_id()
     before = yield from talk.effects()
@@ -126,7 +127,7 @@ def command_id_reused(talk: Talk) -> Steps[None]:
 
 @point("command.other_boot", "Commands", "A command meant for another boot gets OTHER_BOOT and is not remembered.")
 def command_other_boot(talk: Talk) -> Steps[None]:
-    """Not remembered: the same id with the right boot is carried out."""
+    """Afterwards the same id with the right boot is carried out."""
     greeting = yield from talk.greet_for_commands()
     id = talk.next_id()
     before = yield from talk.effects()
@@ -136,7 +137,7 @@ def command_other_boot(talk: Talk) -> Steps[None]:
     yield from _one_effect(talk, before)
 
 
-@point("command.unknown", "Commands", "A command whose number is not known gets UNKNOWN_COMMAND, not silence.")
+@point("command.unknown", "Commands", "A command with an unknown number gets UNKNOWN_COMMAND, not silence.")
 def command_unknown(talk: Talk) -> Steps[None]:
     """A number that no version uses yet."""
     greeting = yield from talk.greet()
@@ -146,7 +147,7 @@ def command_unknown(talk: Talk) -> Steps[None]:
 
 @point("command.bad_argument", "Commands", "A command whose fields cannot be read gets BAD_ARGUMENT.")
 def command_bad_argument(talk: Talk) -> Steps[None]:
-    """Only commands that would do no harm if the device made something of them after all."""
+    """Only commands that do no harm if the device carries them out anyway."""
     greeting = yield from talk.greet_for_commands()
     if greeting.can(Capability.INDICATES):
         why = "Indicate with a text where the light's number should be"
@@ -163,40 +164,36 @@ def _unreadable(greeting: Greeting, id: int) -> bytes:
 
 @point("command.bad_light", "Messages", "An unknown Light or Sound is a field that cannot be read.")
 def command_bad_light(talk: Talk) -> Steps[None]:
-    """The two lists that cannot grow."""
+    """The two lists that never grow."""
     greeting = yield from talk.greet()
-    if not greeting.can(Capability.INDICATES):
-        raise Skipped(NO_INDICATES)
+    greeting.require(Capability.INDICATES, NO_INDICATES)
     talk.indicated = True
     for light, sound in ((len(Light), Sound.NONE), (-1, Sound.NONE), (Light.YELLOW, len(Sound))):
         command = msgspec.msgpack.encode([INDICATE, talk.next_id(), greeting.boot, light, "", sound])
         yield from talk.refused(command, Reason.BAD_ARGUMENT, f"Indicate with light {light} and sound {sound}")
 
 
-@point("command.bad_text", "Messages", "A text that is no UTF-8 or has more characters than allowed cannot be read.")
+@point("command.bad_text", "Messages", "Text that is not UTF-8 or has too many characters cannot be read.")
 def command_bad_text(talk: Talk) -> Steps[None]:
     """Characters are counted, not bytes."""
     greeting = yield from talk.greet()
-    if not greeting.can(Capability.INDICATES):
-        raise Skipped(NO_INDICATES)
+    greeting.require(Capability.INDICATES, NO_INDICATES)
     talk.indicated = True
     yield from talk.done(Indicate(talk.next_id(), greeting.boot, Light.YELLOW, "ä" * TEXT_MAX).encode())
     longer = msgspec.msgpack.encode([INDICATE, talk.next_id(), greeting.boot, Light.YELLOW, "x" * (TEXT_MAX + 1)])
     yield from talk.refused(longer, Reason.BAD_ARGUMENT, f"Indicate with {TEXT_MAX + 1} characters")
-    for text in NO_UTF8:
+    for text in INVALID_UTF8:
         head = msgspec.msgpack.encode([INDICATE, talk.next_id(), greeting.boot, Light.YELLOW, ""])[:-1]
-        no_utf8 = head + bytes([0xA0 + len(text)]) + text
-        yield from talk.refused(
-            no_utf8, Reason.BAD_ARGUMENT, f"Indicate with a text that is no UTF-8 ({text.hex(' ')})"
-        )
+        invalid = head + bytes([0xA0 + len(text)]) + text
+        yield from talk.refused(invalid, Reason.BAD_ARGUMENT, f"Indicate with text that is not UTF-8 ({text.hex(' ')})")
 
 
-# --- what is remembered of a refusal ----------------------------------------------------------------------------------
+# --- remembered refusals ----------------------------------------------------------------------------------------------
 
 
-@point("command.not_remembered", "Commands", "What is refused because it cannot be read is not remembered.")
+@point("command.not_remembered", "Commands", "A command refused as unreadable is not remembered.")
 def command_not_remembered(talk: Talk) -> Steps[None]:
-    """The same id is taken on with a good command. That a refusal comes at all is the matter of other points."""
+    """Afterwards a valid command with the same id is accepted. Other points check the refusal itself."""
     greeting = yield from talk.greet_for_commands()
     for name in ("UNKNOWN_COMMAND", "BAD_ARGUMENT"):
         id = talk.next_id()
@@ -205,17 +202,17 @@ def command_not_remembered(talk: Talk) -> Steps[None]:
         yield from talk.message((REFUSED,), id, SOON_S)
         answer = yield from talk.give(talk.harmless(greeting, id))
         if isinstance(read(answer), Refused):
-            raise Failed(f"a good command with an id that got {name} before: expected Done, got {in_words(answer)}")
+            raise Failed(f"a valid command whose id got {name} before: expected Done, got {in_words(answer)}")
 
 
-@point("command.refusal_remembered", "Commands", "A refusal of a command that could be read is remembered.")
+@point("command.refusal_remembered", "Commands", "The refusal of a readable command is remembered.")
 def command_refusal_remembered(talk: Talk) -> Steps[None]:
-    """The hindrance goes away and the answer stays; the id cannot be used for another command."""
+    """The answer stays the same when the reason is gone, and the id cannot be used for another command."""
     greeting = yield from talk.greet()
     if greeting.can(Capability.LOCKS):
         as_found = yield from talk.lock_as_found()
         yield from talk.turn(greeting, Lock, as_found)
-        # Unlocked it is refused as well, because there is no jam: no motor turns in any case.
+        # Unlocked it would be refused too, because there is no jam: no motor turns in any case.
         command: Command = ClearJam(talk.next_id(), greeting.boot)
         first = yield from _refusal(talk, command)
         yield from talk.turn(greeting, Unlock, as_found)
@@ -224,7 +221,7 @@ def command_refusal_remembered(talk: Talk) -> Steps[None]:
     else:
         command = Lock(talk.next_id(), greeting.boot)
         _same((yield from _refusal(talk, command)), (yield from talk.give(command.encode())))
-    yield from _refusal(talk, Indicate(command.id, greeting.boot, Light.OFF))  # for which reason: command.id_reused
+    yield from _refusal(talk, Indicate(command.id, greeting.boot, Light.OFF))  # command.id_reused checks the reason
 
 
 def _refusal(talk: Talk, command: Command) -> Steps[bytes]:
@@ -234,9 +231,9 @@ def _refusal(talk: Talk, command: Command) -> Steps[bytes]:
     return answer
 
 
-@point("command.not_able", "Commands", "What the device cannot do is refused with NOT_ABLE, before all other reasons.")
+@point("command.not_able", "Commands", "A command the device lacks is refused with NOT_ABLE, before all other reasons.")
 def command_not_able(talk: Talk) -> Steps[None]:
-    """Commands of the other kind of device are given only while this one is locked."""
+    """Commands for the other kind of device are given only while this one is locked."""
     greeting = yield from talk.greet()
     boot = greeting.boot
     if not greeting.can(Capability.INDICATES):

@@ -1,14 +1,13 @@
-"""The points of what hinders a cycle. A device that does not see it would turn its motors, or move cards."""
+"""The points about reasons to refuse a cycle. A device that misses one would run its motors or move cards."""
 
 from __future__ import annotations
 
 from firmware_bridge.tools.conform.cards_points import LIMIT_S, ended, greet_idle, start
 from firmware_bridge.tools.conform.link_talk import Steps
 from firmware_bridge.tools.conform.point import point
-from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, read
+from firmware_bridge.tools.conform.reading import NO_EVENTS, Greeting, Skipped, must_be_refused
 from firmware_bridge.tools.conform.talk import FILL_MAX, Talk
 from firmware_bridge.wire.messages import (
-    AskStatus,
     Capability,
     ClearJam,
     Command,
@@ -17,7 +16,6 @@ from firmware_bridge.wire.messages import (
     Dispense,
     Mode,
     Reason,
-    Refused,
     SelfTest,
     Shuffle,
     Status,
@@ -28,15 +26,15 @@ DECK = 53
 
 
 def _greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
-    """Greet a device that nothing but its cards hinders."""
+    """Greet a device that could start a cycle, except for its cards."""
     greeting = yield from greet_idle(talk)
-    status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+    status = yield from talk.status()
     if status.mode is not Mode.READY or status.locked or status.door_open:
         raise Skipped(f"the device is not ready for a cycle: {describe_message(status)}")
     return greeting, status
 
 
-def _hindered(talk: Talk, command: Command, reason: Reason, status: Status) -> Steps[None]:
+def _refused_with_cards(talk: Talk, command: Command, reason: Reason, status: Status) -> Steps[None]:
     why = f"{describe_message(command)} with {_cards(status)}"
     yield from talk.refused(command.encode(), reason, why)
 
@@ -49,19 +47,25 @@ def _cards(status: Status) -> str:
 @point("cards.bad_count", "Commands", "Dispense of fewer than 1 or more than 53 cards gets BAD_ARGUMENT.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_bad_count(talk: Talk) -> Steps[None]:
-    """Before the cards are looked at."""
+    """Checked before the cards."""
     greeting, status = yield from _greet_ready(talk)
     if greeting.role != DeviceRole.SHOE:
         raise Skipped("only a shoe can dispense")
     for cards in (0, -1, DECK + 1):
-        yield from _hindered(talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status)
+        yield from _refused_with_cards(
+            talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status
+        )
 
 
 @point(
-    "cards.no_cards", "Commands", "What there are too few cards for gets NO_CARDS.", limit_s=LIMIT_S, with_cards=True
+    "cards.no_cards",
+    "Commands",
+    "A command that needs more cards than there are gets NO_CARDS.",
+    limit_s=LIMIT_S,
+    with_cards=True,
 )
 def cards_no_cards(talk: Talk) -> Steps[None]:
-    """One card more than there are, or an empty place."""
+    """One card more than available, or an empty place."""
     greeting, status = yield from _greet_ready(talk)
     id, boot = talk.next_id(), greeting.boot
     if greeting.role == DeviceRole.SHOE and 0 <= status.inside_cards < DECK:
@@ -71,21 +75,21 @@ def cards_no_cards(talk: Talk) -> Steps[None]:
     elif greeting.role == DeviceRole.SHUFFLER and status.output_cards == 0:
         command = Deliver(id, boot)
     else:
-        raise Skipped(f"no place is known to have too few cards: {_cards(status)}")
-    yield from _hindered(talk, command, Reason.NO_CARDS, status)
+        raise Skipped(f"no place has too few cards: {_cards(status)}")
+    yield from _refused_with_cards(talk, command, Reason.NO_CARDS, status)
 
 
-@point("cards.occupied", "Commands", "A cycle whose cards would fall on others is refused.",
+@point("cards.occupied", "Commands", "A cycle that would move cards onto others is refused.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_occupied(talk: Talk) -> Steps[None]:
-    """EXIT_OCCUPIED, or OUTPUT_OCCUPIED of a shuffler. A shoe presents a stack for it, if none is there."""
+    """EXIT_OCCUPIED, or OUTPUT_OCCUPIED of a shuffler. A shoe presents a stack first, if its exit is empty."""
     greeting, status = yield from _greet_ready(talk)
     boot = greeting.boot
     if greeting.role == DeviceRole.SHOE and status.exit_cards == 0 and status.inside_cards > 1:
         first = Dispense(talk.next_id(), boot, 1)
         yield from start(talk, first)
         yield from ended(talk, first)
-        status = yield from talk.ask(AskStatus(talk.next_ref()), Status)
+        status = yield from talk.status()
     command: Command = Dispense(talk.next_id(), boot, 1)
     reason, occupied = Reason.EXIT_OCCUPIED, status.exit_cards > 0 and status.inside_cards > 0
     if greeting.role == DeviceRole.SHUFFLER:
@@ -93,32 +97,28 @@ def cards_occupied(talk: Talk) -> Steps[None]:
         shuffled = max(status.inside_cards, status.output_cards)
         reason, occupied = Reason.OUTPUT_OCCUPIED, status.infeed_cards > 0 and shuffled > 0
     if not occupied:
-        raise Skipped(f"no cards lie in the way of a cycle: {_cards(status)}")
+        raise Skipped(f"no cards are in the way of a cycle: {_cards(status)}")
     answer = yield from talk.give(command.encode())
-    if (yield from talk.ask(AskStatus(talk.next_ref()), Status)).exit_cards < status.exit_cards:
-        raise Skipped("the stack at the exit was taken before another could be asked for")
-    told = read(answer)
-    if not isinstance(told, Refused) or told.reason is not reason:
-        why = f"{describe_message(command)} with {_cards(status)}"
-        raise Failed(f"{why}: expected Refused {reason.name}, got {describe_message(told)}")
+    if (yield from talk.status()).exit_cards < status.exit_cards:
+        raise Skipped("the stack at the exit was taken before another could be requested")
+    must_be_refused(answer, reason, f"{describe_message(command)} with {_cards(status)}")
 
 
 @point("cards.not_jammed", "Commands", "ClearJam without a jam gets NOT_JAMMED.", limit_s=LIMIT_S, with_cards=True)
 def cards_not_jammed(talk: Talk) -> Steps[None]:
     """The device is ready, so there is nothing to clear."""
     greeting, status = yield from _greet_ready(talk)
-    yield from _hindered(talk, ClearJam(talk.next_id(), greeting.boot), Reason.NOT_JAMMED, status)
+    yield from _refused_with_cards(talk, ClearJam(talk.next_id(), greeting.boot), Reason.NOT_JAMMED, status)
 
 
 @point("cards.events_full", "Commands", "With room for fewer than 8 more events no cycle starts.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_events_full(talk: Talk) -> Steps[None]:
-    """Filled with events of the lock, which are not stored."""
+    """Filled with events of the lock that are not stored."""
     greeting, _ = yield from _greet_ready(talk)
-    if not greeting.can(Capability.LOCKS):
-        raise Skipped("the device has no LOCKS: no events can be made without moving cards")
+    greeting.require(Capability.LOCKS, NO_EVENTS)
     if (yield from talk.fill(greeting)) is None:
         raise Skipped(f"the device keeps more than {FILL_MAX} events")
     test = SelfTest(talk.next_id(), greeting.boot)
-    yield from talk.refused(test.encode(), Reason.EVENTS_FULL, "a self test without room for its events")
+    yield from talk.refused(test.encode(), Reason.EVENTS_FULL, "a self-test without room for its events")
     yield from talk.make_room()

@@ -1,6 +1,6 @@
-"""The lower half of a talk with a device: bytes, packets and link sessions, right or wrong as they are asked for.
+"""The lower half of a conversation with a device: bytes, packets and link sessions, valid or deliberately invalid.
 
-Pure: a step is a generator that yields the time until which it waits; it is resumed then, or when bytes have come.
+Pure: a step is a generator that yields the time until which it waits; it is resumed then, or when bytes arrive.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from firmware_bridge.wire.frame import DELIMITER, BadFrame, FrameDecoder, encode
 from firmware_bridge.wire.messages import EVENTS
 from firmware_bridge.wire.packet import Packet, PacketType, ResetReason, pack, parse_packet
 
-PATIENCE_S = 4.0  # for OPENED and for Welcome, as the protocol has it
-HURRY_S = 1.0  # the same, once the device has left us without an answer: a mute one must not take minutes
+TIMEOUT_S = 4.0  # for OPENED and for Welcome, as in the protocol
+SHORT_TIMEOUT_S = 1.0  # the same once the device has failed to answer: a silent one must not take minutes
 OPEN_AGAIN_S = 0.3
-SOON_S = 0.5  # what must come "at once", with room for USB adapters and a busy host
-ANSWER_S = 1.5  # an answer, due within 1 s
-QUIET_S = 0.4  # listening this long for what must not come
+SOON_S = 0.5  # for what must arrive "at once", with a margin for USB adapters and a busy host
+ANSWER_S = 1.5  # for an answer, which is due within 1 s
+QUIET_S = 0.4  # how long to listen for what must not arrive
 BEAT_S = 1.0
-RAW_KEPT = 4096  # bytes as they came: more than any run of packets that is looked at
-FLOOD = 2000  # packets in one point: far more than any needs, and few enough to look through again and again
+RAW_KEPT = 4096  # raw bytes kept, more than any sequence of packets that is examined
+FLOOD = 2000  # most packets in one point: far more than any point needs, and few enough to search repeatedly
 
 T = TypeVar("T")
 Steps = Generator[float, None, T]
 
 
 class LinkTalk:
-    """One talk with a device, over as many link sessions as it takes. What was heard before something was sent is
-    no answer to it: every `write` clears `packets` and `messages`, while `events` and `seqs` are kept per session."""
+    """A conversation with a device, over any number of link sessions. Every `write` clears `packets` and `messages`,
+    because what arrived earlier cannot be an answer; `events` and `seqs` are kept for the session."""
 
     def __init__(self, host_boot: int, now: float) -> None:
         self.now = now
         self.host_boot = host_boot
-        self.patience_s = PATIENCE_S
+        self.timeout_s = TIMEOUT_S
         self._next_session = host_boot & 0xFFFF
         self._out: list[bytes] = []
         self._decoder = FrameDecoder()
@@ -42,12 +42,12 @@ class LinkTalk:
         self.begin()
 
     def begin(self) -> None:
-        """Forget everything of the point before."""
+        """Forget everything from the previous point."""
         self.session = 0
         self.boot = 0  # the device's, from OPENED
         self.next_seq = self.expected = 0
-        self.acknowledges = True  # off: the device's DATA are neither taken nor acknowledged
-        self.beats = True  # off: this side may fall silent
+        self.acknowledges = True  # False: the device's DATA is neither accepted nor acknowledged
+        self.sends_heartbeats = True  # False: this side may fall silent
         self.packets: list[Packet] = []
         self.messages: list[bytes] = []
         self.events: list[bytes] = []
@@ -55,26 +55,26 @@ class LinkTalk:
         self.window = 1  # the device's, from OPENED
         self.bad_frames = 0
         self._raw = b""
-        self._heard = 0
+        self._received = 0
 
     # --- bytes ------------------------------------------------------------------------------------------------------
 
-    def hear(self, data: bytes) -> None:
-        """Bytes from the device."""
+    def receive(self, data: bytes) -> None:
+        """Process bytes from the device."""
         self._raw = (self._raw + data)[-RAW_KEPT:]
         for body in self._decoder.feed(data):
             packet = None if isinstance(body, BadFrame) else parse_packet(body)
             if packet is None:
                 self.bad_frames += 1
                 continue
-            self._heard += 1
-            if self._heard > FLOOD:
+            self._received += 1
+            if self._received > FLOOD:
                 break
             self.packets.append(packet)
             if packet.type is PacketType.DATA and packet.session == self.session:
-                self._take(packet)
+                self._accept(packet)
 
-    def _take(self, packet: Packet) -> None:
+    def _accept(self, packet: Packet) -> None:
         self.seqs.append(packet.seq)
         if not self.acknowledges:
             return
@@ -92,7 +92,7 @@ class LinkTalk:
         return data
 
     def write(self, data: bytes) -> None:
-        """Put bytes on the wire as they are."""
+        """Send bytes unchanged."""
         self.packets.clear()
         self.messages.clear()
         self._emit(data)
@@ -101,17 +101,17 @@ class LinkTalk:
         self._out.append(data)
         self._last_sent = self.now
 
-    def heard(self) -> str:
-        """What came since the last `write`, in words."""
+    def received(self) -> str:
+        """What was received since the last `write`, in words."""
         words = [" ".join(str(packet).split()) for packet in self.packets]
         if words:
-            return "; ".join(dict.fromkeys(words[-4:])) + " came"
-        return f"{self.bad_frames} frames came that are none" if self.bad_frames else "nothing came"
+            return "; ".join(dict.fromkeys(words[-4:])) + " was received"
+        return f"{self.bad_frames} invalid frames were received" if self.bad_frames else "nothing was received"
 
     # --- packets ----------------------------------------------------------------------------------------------------
 
     def put(self, *packets: Packet) -> None:
-        """Send packets, one right behind the other."""
+        """Send packets back to back."""
         self.write(b"".join(encode_frame(pack(packet)) for packet in packets))
 
     def put_ack(self, ack: int, kind: PacketType = PacketType.ACK) -> None:
@@ -123,7 +123,7 @@ class LinkTalk:
         self._emit(encode_frame(pack(packet)))
 
     def data(self, message: bytes, ahead: int = 0) -> Packet:
-        """The DATA packet that would carry this message next, or that many packets later."""
+        """The DATA packet that would carry this message next, or `ahead` packets later."""
         return Packet(PacketType.DATA, self.session, seq=self.next_seq + ahead, ack=self.expected, message=message)
 
     def say(self, message: bytes) -> Packet:
@@ -134,12 +134,12 @@ class LinkTalk:
         return packet
 
     def fenced(self, packet: Packet) -> bool:
-        """Whether a zero of its own stood before this packet when it came last."""
+        """Whether an extra zero preceded this packet when it was last received."""
         at = self._raw.rfind(encode_frame(pack(packet)))
         return self._raw[max(0, at - 2) : at] == DELIMITER * 2
 
     def came(self, kind: PacketType) -> list[Packet]:
-        """The packets of this type that came since the last `write`, of whatever session."""
+        """The packets of this type received since the last `write`, of any session."""
         return [packet for packet in self.packets if packet.type is kind]
 
     def other_session(self) -> int:
@@ -147,18 +147,18 @@ class LinkTalk:
         return self.session ^ 0x5A5A or 0x5A5A
 
     def until(self, found: Callable[[], T | None], within: float) -> Steps[T | None]:
-        """Listen until this finds something, for this long at most."""
+        """Listen until `found` returns something, but at most for this time."""
         until = self.now + within
         while True:
-            if self._heard > FLOOD:
-                raise Failed(f"the device floods the wire: more than {FLOOD} packets came")
+            if self._received > FLOOD:
+                raise Failed(f"the device floods the wire with more than {FLOOD} packets")
             result = found()
             if result is not None or self.now >= until:
                 return result
-            beats = self.session and self.beats
-            if beats and self.now >= self._last_sent + BEAT_S:
+            beating = self.session and self.sends_heartbeats
+            if beating and self.now >= self._last_sent + BEAT_S:
                 self._acknowledge()
-            yield min(until, self._last_sent + BEAT_S) if beats else until
+            yield min(until, self._last_sent + BEAT_S) if beating else until
 
     def rest(self, for_s: float) -> Steps[None]:
         """Listen for this long."""
@@ -171,7 +171,7 @@ class LinkTalk:
         where: Callable[[Packet], bool] = lambda packet: True,
         within: float = SOON_S,
     ) -> Steps[Packet | None]:
-        """Wait for a packet of one of these types, of the present session unless told otherwise."""
+        """Wait for a packet of one of these types, of the current session by default."""
 
         def fits(packet: Packet) -> bool:
             wanted = self.session if session is None else session
@@ -185,7 +185,7 @@ class LinkTalk:
         return (yield from self.packet(*kinds, where=lambda packet: packet.ack == sent.seq + 1, within=within))
 
     def message(self, kinds: Collection[int], id: int | None, within: float = ANSWER_S) -> Steps[bytes | None]:
-        """Wait for a message with one of these numbers, and with this id or ref where it has one."""
+        """Wait for a message with one of these numbers, and with this id or ref if it is given."""
 
         def fits(message: bytes) -> bool:
             fields = fields_of(message)
@@ -196,26 +196,26 @@ class LinkTalk:
     # --- sessions ---------------------------------------------------------------------------------------------------
 
     def opening(self, window: int = 8, security: int = 0) -> Packet:
-        """The OPEN packet of the present session."""
+        """The OPEN packet of the current session."""
         return Packet(PacketType.OPEN, self.session, boot=self.host_boot, window=window, security=security)
 
     def open(self, window: int = 8, security: int = 0, spare: bytes = b"") -> Steps[Packet]:
-        """Open a new link session, with spare bytes behind the layout of OPEN."""
+        """Open a new link session, with spare bytes after the layout of OPEN."""
         self._next_session = self._next_session % 0xFFFF + 1
         self.session = self._next_session
         self.next_seq = self.expected = 0
         self.events, self.seqs = [], []
-        give_up = self.now + self.patience_s
+        give_up = self.now + self.timeout_s
         while self.now < give_up:
             self.write(DELIMITER + encode_frame(pack(self.opening(window, security)) + spare))
             opened = yield from self.packet(PacketType.OPENED, within=min(OPEN_AGAIN_S, give_up - self.now))
             if opened:
                 self.boot = opened.boot
-                self.window = max(1, min(opened.window, 8))  # out of bounds is the matter of link.open
+                self.window = max(1, min(opened.window, 8))  # link.open checks the bounds
                 return opened
-        expected = f"no OPENED of session {self.session:04x} within {self.patience_s:g} s"
-        self.patience_s = HURRY_S
-        raise Failed(f"{expected}, but {self.heard()}")
+        expected = f"no OPENED of session {self.session:04x} within {self.timeout_s:g} s"
+        self.timeout_s = SHORT_TIMEOUT_S
+        raise Failed(f"{expected}, but {self.received()}")
 
     def leave(self) -> None:
         """End the link session, if there is one."""

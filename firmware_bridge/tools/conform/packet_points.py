@@ -1,4 +1,4 @@
-"""The points of the link's packets: what a device must pass over, and where it must not be too strict."""
+"""The points about packets: what a device must ignore, and where it must not be too strict."""
 
 from __future__ import annotations
 
@@ -15,27 +15,21 @@ OTHER_VERSION_OPEN = 0x20
 
 @point("link.version", "Packets", "An OPEN of another link version is answered by RESET with reason 2.")
 def link_version(talk: Talk) -> Steps[None]:
-    """In the middle of a session, which must go on."""
+    """In the middle of a session, which must continue."""
     yield from talk.greet()
     other = talk.other_session()
     talk.write(encode_frame(_other_version(talk, other)))
-
-    def other_version(packet: Packet) -> bool:
-        return packet.reason == ResetReason.OTHER_VERSION
-
-    if not (yield from talk.packet(PacketType.RESET, session=other, where=other_version)):
-        expected = f"type {OTHER_VERSION_OPEN:#x}: expected RESET of session {other:04x} with reason 2"
-        raise Failed(f"{expected}, but {talk.heard()}")
-    yield from talk.answered("the present session did not go on")
+    yield from talk.reset_of(other, ResetReason.OTHER_VERSION, f"type {OTHER_VERSION_OPEN:#x}")
+    yield from talk.answered("the current session did not continue")
 
 
 @point("link.version_zero", "Packets", "An OPEN of another link version without a session gets no RESET.")
 def link_version_zero(talk: Talk) -> Steps[None]:
     """Session 0, and no session at all."""
     yield from talk.greet()
-    of_none = _other_version(talk, 0)
+    without_session = _other_version(talk, 0)
     what = f"type {OTHER_VERSION_OPEN:#x} with session 0 or none"
-    yield from _passed_over(talk, encode_frame(of_none) + encode_frame(of_none[:1]), what)
+    yield from _ignored(talk, encode_frame(without_session) + encode_frame(without_session[:1]), what)
 
 
 def _other_version(talk: Talk, session: int) -> bytes:
@@ -45,60 +39,58 @@ def _other_version(talk: Talk, session: int) -> bytes:
 
 @point("link.open_zero", "Packets", "An OPEN with session 0 is dropped.")
 def link_open_zero(talk: Talk) -> Steps[None]:
-    """In the middle of a session, which must go on."""
+    """In the middle of a session, which must continue."""
     yield from talk.greet()
     opening = Packet(PacketType.OPEN, 0, boot=talk.host_boot, window=8)
-    yield from _passed_over(talk, encode_frame(pack(opening)), "OPEN with session 0")
+    yield from _ignored(talk, encode_frame(pack(opening)), "OPEN with session 0")
 
 
 @point("link.data_zero", "Packets", "DATA, ACK and NAK with session 0 are dropped.")
 def link_data_zero(talk: Talk) -> Steps[None]:
-    """A RESET of session 0 in answer would end whatever session the host is in."""
+    """Answering with a RESET of session 0 would end whatever session the host is in."""
     yield from talk.greet()
     for kind in (PacketType.DATA, PacketType.ACK, PacketType.NAK):
         stray = Packet(kind, 0, seq=3, ack=5, message=talk.probe() if kind is PacketType.DATA else b"")
-        yield from _passed_over(talk, encode_frame(pack(stray)), f"{kind.name} with session 0")
+        yield from _ignored(talk, encode_frame(pack(stray)), f"{kind.name} with session 0")
 
 
-@point("link.reset_zero", "Reset", "A device passes over RESET with session 0.")
+@point("link.reset_zero", "Reset", "A device ignores RESET with session 0.")
 def link_reset_zero(talk: Talk) -> Steps[None]:
-    """It is what a device that has just started says to a host, never the other way."""
+    """Only a device that has just started sends it, never a host."""
     yield from talk.greet()
     reset = Packet(PacketType.RESET, 0, boot=talk.host_boot, reason=ResetReason.NO_SUCH_SESSION)
-    yield from _passed_over(talk, encode_frame(pack(reset)), "RESET with session 0")
+    yield from _ignored(talk, encode_frame(pack(reset)), "RESET with session 0")
 
 
-@point("link.malformed", "Packets", "A packet that is too short or of a type that is not known is dropped.")
+@point("link.malformed", "Packets", "A packet that is too short or of unknown type is dropped.")
 def link_malformed(talk: Talk) -> Steps[None]:
-    """The DATA without a message has the number of the question behind it, and must not be taken in its place."""
+    """The DATA packet without a message has the number of the question after it, and must not replace it."""
     yield from talk.greet()
     numbered = pack(talk.data(b""))
     opening = pack(Packet(PacketType.OPEN, talk.other_session(), boot=talk.host_boot, window=8))
     unknown = [bytes([kind]) + numbered[1:] for kind in (0x1F, PacketType.SECURE_HANDSHAKE, PacketType.SECURE_DATA)]
     bodies = [numbered, numbered[:-1], opening[:-1], *unknown, bytes([PacketType.RESET])]
-    yield from _passed_over(talk, b"".join(map(encode_frame, bodies)), "a packet that is none")
+    yield from _ignored(talk, b"".join(map(encode_frame, bodies)), "an invalid packet")
 
 
-def _passed_over(talk: Talk, frames: bytes, what: str) -> Steps[None]:
-    """Send what must not be answered, and right behind it a question of the session, which must go on."""
-    probe = talk.probe()
-    asked = encode_frame(pack(talk.data(probe)))
-    talk.next_seq += 1
+def _ignored(talk: Talk, frames: bytes, what: str) -> Steps[None]:
+    """Send what must not be answered, directly followed by a question: the session must continue."""
+    probe, asked = talk.probe_frame()
     talk.write(frames + asked)
-    yield from talk.answer_to(probe, f"after {what} the session did not go on")
+    yield from talk.answer_to(probe, f"after {what} the session did not continue")
     answers = talk.came(PacketType.OPENED) + talk.came(PacketType.RESET)
     if answers:
         raise Failed(f"{what} was answered: {' '.join(str(answers[0]).split())}")
 
 
-@point("link.long_message", "Packets", "DATA with a message of 224 bytes is taken, a longer one is dropped.")
+@point("link.long_message", "Packets", "DATA with a message of 224 bytes is accepted, a longer one is dropped.")
 def link_long_message(talk: Talk) -> Steps[None]:
-    """A question, filled up with an element of a later version. Whether that is read is no matter of the link."""
+    """A question, padded with an element of a later version. Only the acknowledgement is checked."""
     yield from talk.greet()
     if not (yield from talk.acknowledgement(talk.say(_filled(talk.next_ref(), MAX_MESSAGE)), SOON_S)):
-        raise Failed(f"a message of {MAX_MESSAGE} bytes: expected its acknowledgement, but {talk.heard()}")
+        raise Failed(f"a message of {MAX_MESSAGE} bytes: expected its acknowledgement, but {talk.received()}")
     too_long = encode_frame(pack(talk.data(_filled(talk.next_ref(), MAX_MESSAGE + 1))))
-    yield from _passed_over(talk, too_long, f"a message of {MAX_MESSAGE + 1} bytes")
+    yield from _ignored(talk, too_long, f"a message of {MAX_MESSAGE + 1} bytes")
 
 
 def _filled(ref: int, size: int) -> bytes:
@@ -106,18 +98,18 @@ def _filled(ref: int, size: int) -> bytes:
     return longer(Identify(ref), (bytes(size - overhead),))
 
 
-@point("link.spare_bytes", "Packets", "Bytes after the layout of a packet are passed over.")
+@point("link.spare_bytes", "Packets", "Bytes after the layout of a packet are ignored.")
 def link_spare_bytes(talk: Talk) -> Steps[None]:
-    """One byte, and as many as the longest frame has room for."""
+    """One byte, and as many as fit into the longest frame."""
     yield from talk.open(spare=b"\x01")
     body = pack(talk.opening())
     talk.write(DELIMITER + encode_frame(body + bytes(range(1, MAX_BODY - len(body) + 1))))
     if not (yield from talk.packet(PacketType.OPENED)):
-        raise Failed(f"OPEN in the longest frame: expected OPENED, but {talk.heard()}")
+        raise Failed(f"OPEN in the longest frame: expected OPENED, but {talk.received()}")
 
 
-@point("link.security", "Packets", "An OPEN that asks for a security which is not known is answered as if it had not.")
+@point("link.security", "Packets", "An OPEN with an unknown security value is answered as if it were 0.")
 def link_security(talk: Talk) -> Steps[None]:
-    """The host decides whether that is good enough."""
+    """The host decides whether that is acceptable."""
     yield from talk.open(security=0xEE)
     yield from talk.hello()

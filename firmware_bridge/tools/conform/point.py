@@ -1,4 +1,4 @@
-"""A point of the conformance test: its name, what the protocol asks there, and the script that finds out."""
+"""A point of the conformance test: its name, what the protocol requires, and the function that checks it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Check = Callable[[Talk], Steps[None]]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """`section` is a heading of docs/protocol.md. A point `with_cards` runs motors, and may move cards; one that is
-    `slow` does nothing but wait most of its time."""
+    """`section` is a heading of docs/protocol.md. A point `with_cards` runs motors and may move cards; a `slow` one
+    mostly waits."""
 
     name: str
     section: str
@@ -29,17 +29,17 @@ POINTS: list[Point] = []
 
 
 def chosen(*, with_cards: bool = False, slow: bool = False) -> list[Point]:
-    """The points of such a run, in their order."""
+    """The points of a run with these options, in order."""
     return [point for point in POINTS if point.with_cards <= with_cards and point.slow <= slow]
 
 
 def point(
     name: str, section: str, asks: str, *, limit_s: float = 20.0, with_cards: bool = False, slow: bool = False
 ) -> Callable[[Check], Check]:
-    """Put the check that follows into the list of points."""
+    """Add the decorated function to the list of points."""
 
-    def book(check: Check) -> Check:
+    def add(check: Check) -> Check:
         POINTS.append(Point(name, section, asks, check, limit_s, with_cards, slow))
         return check
 
-    return book
+    return add

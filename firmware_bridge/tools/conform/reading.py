@@ -1,4 +1,4 @@
-"""How the points read what a device says: strictly where they judge it, leniently everywhere else."""
+"""How the points read messages of the device: strictly what they check, leniently everything else."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from typing import Any
 
 import msgspec
 
-from firmware_bridge.wire.messages import MAX_ID, BadMessage, Capability, Message, decode_from_device, describe_message
+from firmware_bridge.wire.messages import (
+    MAX_ID,
+    BadMessage,
+    Capability,
+    Message,
+    Reason,
+    Refused,
+    decode_from_device,
+    describe_message,
+)
 
-WORDS = 80  # characters of a message in a failure's text
+WORDS = 80  # most characters of a message in the text of a failure
 WELCOME, UNWELCOME, DONE, REFUSED, NO_ANSWER, IDENTITY, STATUS, COUNTERS = 2, 3, 5, 6, 7, 8, 9, 10
 POWER_UP, DOOR = 64, 71
+NO_EVENTS = ": no events can be made without moving cards"  # without LOCKS
 
 _plain = msgspec.msgpack.Decoder(list[Any])
 _parts = msgspec.msgpack.Decoder(list[msgspec.Raw])
@@ -19,16 +29,16 @@ _anything = msgspec.msgpack.Decoder(Any)
 
 
 class Failed(Exception):
-    """The device did not do what the protocol asks; the text says what was expected and what came."""
+    """The device violated the protocol; the text says what was expected and what was received."""
 
 
 class Skipped(Exception):
-    """The point cannot be tested on this device as it is; the text says why."""
+    """The point cannot be tested on this device in its current state; the text says why."""
 
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a Welcome says, read without judging it: one field out of bounds must not fail every point."""
+    """A Welcome, read without checking it: one field out of bounds must not fail every point."""
 
     message: bytes
     fields: list[Any]
@@ -36,17 +46,22 @@ class Greeting:
 
     def can(self, capability: Capability) -> bool:
         """Whether the device says it can do this."""
-        told = self.fields[9] if len(self.fields) > 9 else []
-        return isinstance(told, list) and capability in told
+        listed = self.fields[9] if len(self.fields) > 9 else []
+        return isinstance(listed, list) and capability in listed
+
+    def require(self, capability: Capability, consequence: str = "") -> None:
+        """Skip the point if the device lacks this capability."""
+        if not self.can(capability):
+            raise Skipped(f"the device has no {capability.name}{consequence}")
 
     @property
     def role(self) -> int:
-        """What the device is, by its number."""
+        """The number of the device's role."""
         return integer(self.fields, 3, 0)
 
     @property
     def first_event(self) -> int:
-        """The oldest event the device keeps, or the next one to come."""
+        """The oldest event the device keeps, or the number of the next one."""
         return integer(self.fields, 10, 1)
 
     @property
@@ -56,7 +71,7 @@ class Greeting:
 
 
 def fields_of(message: bytes) -> list[Any]:
-    """The elements of a message, none where it is no array."""
+    """The elements of a message; empty if it is not an array."""
     try:
         return _plain.decode(message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -64,18 +79,18 @@ def fields_of(message: bytes) -> list[Any]:
 
 
 def integer(fields: list[Any], at: int, otherwise: int) -> int:
-    """The element at this place, where it is a number that an id or an event can have."""
+    """The element at this index if it is a valid id or event number, else `otherwise`."""
     value = fields[at] if len(fields) > at else otherwise
     return value if type(value) is int and 0 <= value <= MAX_ID else otherwise
 
 
 def kind_of(message: bytes) -> int:
-    """Which message it is, by its number."""
+    """The message number."""
     return integer(fields_of(message), 0, 0)
 
 
 def number_of(message: bytes) -> int:
-    """The number of an event, the id of a command, the ref of a question, also where another field is no good."""
+    """The number of an event, id of a command or ref of a question, even if another field is invalid."""
     try:
         return integer([_anything.decode(part) for part in _parts.decode(message)[:2]], 1, 0)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -88,15 +103,22 @@ def time_of(event: bytes) -> int:
 
 
 def read(message: bytes) -> Message:
-    """A message within the bounds of the protocol; anything else fails the point."""
+    """Decode a message; one that violates the protocol fails the point."""
     try:
         return decode_from_device(message)
     except BadMessage as bad:
         raise Failed(f"message {bad.number} cannot be read: {bad} ({message[:24].hex(' ')})") from None
 
 
+def must_be_refused(answer: bytes, reason: Reason, why: str) -> None:
+    """Fail the point unless a command was refused for this reason."""
+    message = read(answer)
+    if not isinstance(message, Refused) or message.reason is not reason:
+        raise Failed(f"{why}: expected Refused {reason.name}, got {describe_message(message)}")
+
+
 def in_words(message: bytes) -> str:
-    """A message for a failure's text."""
+    """A message in words, for the text of a failure."""
     try:
         words = describe_message(decode_from_device(message))
     except BadMessage:
@@ -105,6 +127,6 @@ def in_words(message: bytes) -> str:
 
 
 def longer(message: Message, extra: tuple[object, ...]) -> bytes:
-    """A message with elements of a later version behind its own."""
+    """A message with elements of a later version appended."""
     data = message.encode()
     return msgspec.msgpack.encode([*fields_of(data), *extra]) if extra else data

@@ -1,10 +1,19 @@
-"""What the points are told in: a host that greets, asks and commands, and does exactly what it is told to."""
+"""The vocabulary of the points: a host that greets, asks and commands exactly as the point requires."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from firmware_bridge.tools.conform.link_talk import ANSWER_S, HURRY_S, PATIENCE_S, QUIET_S, SOON_S, LinkTalk, Steps, T
+from firmware_bridge.tools.conform.link_talk import (
+    ANSWER_S,
+    QUIET_S,
+    SHORT_TIMEOUT_S,
+    SOON_S,
+    TIMEOUT_S,
+    LinkTalk,
+    Steps,
+    T,
+)
 from firmware_bridge.tools.conform.reading import (
     COUNTERS,
     DONE,
@@ -22,9 +31,11 @@ from firmware_bridge.tools.conform.reading import (
     in_words,
     integer,
     longer,
+    must_be_refused,
     number_of,
     read,
 )
+from firmware_bridge.wire.frame import encode_frame
 from firmware_bridge.wire.messages import (
     VERSION,
     AskCounters,
@@ -43,33 +54,33 @@ from firmware_bridge.wire.messages import (
     Message,
     Question,
     Reason,
-    Refused,
     Status,
     Unlock,
     describe_message,
 )
+from firmware_bridge.wire.packet import Packet, PacketType, ResetReason, pack
 
 Turn = type[Lock | Unlock]
 OPPOSITE: dict[Turn, Turn] = {Lock: Unlock, Unlock: Lock}
 LEADS_TO: dict[Turn, DoorState] = {Lock: DoorState.LOCKED, Unlock: DoorState.UNLOCKED}
 EVENTS_KEPT_AT = 14  # in Status
-FILL_MAX = 200  # events after which a device counts as one that cannot be filled
+FILL_MAX = 200  # events after which a device is considered impossible to fill
 
 
 class Talk(LinkTalk):
-    """One talk with a device, over as many link sessions as it takes."""
+    """A conversation with a device, over any number of link sessions."""
 
     def __init__(self, host_boot: int, now: float) -> None:
         super().__init__(host_boot, now)
-        self.highest_id = 0  # of the commands given or seen in Welcome: ids only grow
-        self.unlock_with: Turn | None = None  # what brings the lock back as it was found
+        self.highest_id = 0  # of the commands given or seen in Welcome: ids only increase
+        self.unlock_with: Turn | None = None  # what restores the lock
         self.indicated = False
         self._last_ref = 0
 
     def begin(self) -> None:
-        """Forget everything of the point before."""
+        """Forget everything from the previous point."""
         super().begin()
-        self.note = ""  # what a person should know of a point that passed
+        self.note = ""  # a remark on a point that passed
         self._found_locked = False
 
     def greet(self, events_boot: int = 0, events_stored: int = 0, extra: tuple[object, ...] = ()) -> Steps[Greeting]:
@@ -78,16 +89,16 @@ class Talk(LinkTalk):
         return (yield from self.hello(events_boot, events_stored, extra))
 
     def hello(self, events_boot: int = 0, events_stored: int = 0, extra: tuple[object, ...] = ()) -> Steps[Greeting]:
-        """Greet in the present link session."""
+        """Greet in the current link session."""
         self.say(longer(Hello(VERSION, VERSION, events_boot, events_stored, "conform"), extra))
-        answer = yield from self.message((WELCOME, UNWELCOME), None, self.patience_s)
+        answer = yield from self.message((WELCOME, UNWELCOME), None, self.timeout_s)
         if answer is None:
-            expected = f"no Welcome within {self.patience_s:g} s of Hello"
-            self.patience_s = HURRY_S
-            raise Failed(f"{expected}, but {self.heard()}")
+            expected = f"no Welcome within {self.timeout_s:g} s of Hello"
+            self.timeout_s = SHORT_TIMEOUT_S
+            raise Failed(f"{expected}, but {self.received()}")
         if fields_of(answer)[0] == UNWELCOME:
             raise Failed(f"Hello was answered by {in_words(answer)}")
-        self.patience_s = PATIENCE_S
+        self.timeout_s = TIMEOUT_S
         greeting = Greeting(answer, fields_of(answer), self.boot)
         self.highest_id = max(self.highest_id, greeting.last_command)
         return greeting
@@ -95,16 +106,23 @@ class Talk(LinkTalk):
     # --- questions and commands -------------------------------------------------------------------------------------
 
     def next_ref(self) -> int:
-        """A ref that no question had yet."""
+        """A ref that no question has used yet."""
         self._last_ref += 1
         return self._last_ref
 
+    def probe_frame(self) -> tuple[bytes, bytes]:
+        """A probe, and the frame that carries it next; the frame counts as sent."""
+        probe = self.probe()
+        frame = encode_frame(pack(self.data(probe)))
+        self.next_seq += 1
+        return probe, frame
+
     def probe(self) -> bytes:
-        """The plainest question: whether it is answered shows whether a packet was acted on."""
+        """The simplest question: its answer shows that a packet was acted on."""
         return Identify(self.next_ref()).encode()
 
     def answered(self, why: str) -> Steps[None]:
-        """Ask the probe; the point fails where no answer comes."""
+        """Ask the probe; the point fails if it is not answered."""
         message = self.probe()
         self.say(message)
         yield from self.answer_to(message, why)
@@ -112,67 +130,88 @@ class Talk(LinkTalk):
     def answer_to(self, probe: bytes, why: str) -> Steps[None]:
         """Wait for the answer to a probe that was sent."""
         if (yield from self.message((IDENTITY,), number_of(probe))) is None:
-            raise Failed(f"{why}: expected Identity, but {self.heard()}")
+            raise Failed(f"{why}: expected Identity, but {self.received()}")
+
+    def unacknowledged_answer(self) -> Steps[Packet]:
+        """Ask the probe and stop acknowledging: the DATA packet with the answer."""
+        self.acknowledges = False
+        self.say(self.probe())
+        answer = yield from self.packet(PacketType.DATA, within=ANSWER_S)
+        if answer is None:
+            raise Failed(f"expected an answer in DATA, but {self.received()}")
+        return answer
+
+    def reset_of(self, session: int, reason: ResetReason, why: str) -> Steps[None]:
+        """Wait for a RESET of another session; the current one must continue."""
+        if not (yield from self.packet(PacketType.RESET, session=session, where=lambda got: got.reason == reason)):
+            raise Failed(
+                f"{why}: expected RESET of session {session:04x} with reason {reason:d}, but {self.received()}"
+            )
 
     def ask(self, question: Question, kind: type[T]) -> Steps[T]:
-        """Ask, and read the answer within its bounds."""
+        """Ask, and check the answer."""
         self.say(question.encode())
         answer = yield from self.message((NO_ANSWER, IDENTITY, STATUS, COUNTERS), question.ref)
         if answer is None:
-            raise Failed(f"{describe_message(question)} was not answered within {ANSWER_S:g} s, but {self.heard()}")
-        told = read(answer)
-        if not isinstance(told, kind):
-            raise Failed(f"{describe_message(question)} was answered by {describe_message(told)}")
-        return told
+            raise Failed(f"{describe_message(question)} was not answered within {ANSWER_S:g} s, but {self.received()}")
+        decoded = read(answer)
+        if not isinstance(decoded, kind):
+            raise Failed(f"{describe_message(question)} was answered by {describe_message(decoded)}")
+        return decoded
 
     def said(self, message: bytes) -> Steps[list[bytes]]:
-        """Send a message that may be without an answer, and return what came until it was acknowledged."""
+        """Send a message that may get no answer, and return what was received until it was acknowledged."""
         yield from self.acknowledgement(self.say(message), SOON_S)
         return list(self.messages)
 
+    def status(self) -> Steps[Status]:
+        """Ask for the status."""
+        return (yield from self.ask(AskStatus(self.next_ref()), Status))
+
+    def counters(self) -> Steps[Counters]:
+        """Ask for the counters."""
+        return (yield from self.ask(AskCounters(self.next_ref()), Counters))
+
     def effects(self) -> Steps[int]:
         """How many commands the device says it has carried out."""
-        return (yield from self.ask(AskCounters(self.next_ref()), Counters)).effects
+        return (yield from self.counters()).effects
 
     def give(self, command: bytes) -> Steps[bytes]:
-        """Give a command and return the answer as it came."""
+        """Give a command and return the answer as bytes."""
         self.say(command)
         id = number_of(command)
         answer = yield from self.message((DONE, REFUSED), id)
         if answer is None:
-            raise Failed(f"command {id} was not answered within {ANSWER_S:g} s, but {self.heard()}")
+            raise Failed(f"command {id} was not answered within {ANSWER_S:g} s, but {self.received()}")
         return answer
 
     def refused(self, command: bytes, reason: Reason, why: str) -> Steps[None]:
         """Give a command that must be refused for this reason."""
-        answer = yield from self.give(command)
-        told = read(answer)
-        if not isinstance(told, Refused) or told.reason is not reason:
-            raise Failed(f"{why}: expected Refused {reason.name}, got {describe_message(told)}")
+        must_be_refused((yield from self.give(command)), reason, why)
 
     def done(self, command: bytes) -> Steps[bytes]:
-        """Give a command that must be taken on."""
+        """Give a command that must be accepted."""
         answer = yield from self.give(command)
         if not isinstance(read(answer), Done):
-            raise Failed(f"a command that is taken on at any time got {in_words(answer)}")
+            raise Failed(f"a command that is always accepted got {in_words(answer)}")
         return answer
 
     def next_id(self) -> int:
-        """A command id higher than all before."""
+        """A command id higher than all earlier ones."""
         self.highest_id += 1
         return self.highest_id
 
     def greet_for_commands(self) -> Steps[Greeting]:
-        """Greet, and find out which command can be given that changes nothing a dealer would miss."""
+        """Greet, and find out which command can be given without lasting consequences."""
         greeting = yield from self.greet()
         if not greeting.can(Capability.INDICATES):
             if not greeting.can(Capability.LOCKS):
-                raise Skipped("the device has neither LOCKS nor INDICATES: no command is without consequence")
-            self._found_locked = (yield from self.ask(AskStatus(self.next_ref()), Status)).locked
+                raise Skipped("the device has neither LOCKS nor INDICATES, so every command has consequences")
+            self._found_locked = (yield from self.status()).locked
         return greeting
 
     def harmless(self, greeting: Greeting, id: int, *, boot: int | None = None) -> bytes:
-        """A command with an effect that is counted and does no harm: a light, or the lock as it is already."""
+        """A command whose effect is counted but harmless: a light, or the lock in its current state."""
         boot = greeting.boot if boot is None else boot
         if greeting.can(Capability.INDICATES):
             self.indicated = True
@@ -180,21 +219,21 @@ class Talk(LinkTalk):
         kind: type[Command] = Lock if self._found_locked else Unlock
         return kind(id, boot).encode()
 
-    # --- the lock, which makes events -------------------------------------------------------------------------------
+    # --- the lock, which causes events -------------------------------------------------------------------------------
 
     def lock_as_found(self) -> Steps[Turn]:
-        """The command that brings the lock back as it is now."""
-        return Lock if (yield from self.ask(AskStatus(self.next_ref()), Status)).locked else Unlock
+        """The command that restores the current state of the lock."""
+        return Lock if (yield from self.status()).locked else Unlock
 
     def turn(self, greeting: Greeting, kind: Turn, as_found: Turn) -> Steps[None]:
-        """Lock or unlock; the run turns the lock back if the point ends before it did."""
+        """Lock or unlock; the run restores the lock if the point ends before doing so."""
         self.unlock_with = as_found
         yield from self.done(kind(self.next_id(), greeting.boot).encode())
         if kind is as_found:
             self.unlock_with = None
 
     def turn_lock(self, greeting: Greeting) -> Steps[list[int]]:
-        """Turn the lock and turn it back; the numbers of the two events."""
+        """Turn the lock and turn it back; returns the numbers of the two events."""
         as_found = yield from self.lock_as_found()
         numbers = []
         for kind in (OPPOSITE[as_found], as_found):
@@ -204,7 +243,7 @@ class Talk(LinkTalk):
         return numbers
 
     def fill(self, greeting: Greeting) -> Steps[list[int] | None]:
-        """Turn the lock until the device drops the events; the numbers of those it kept, or None if it keeps on."""
+        """Turn the lock until the device drops events; returns the numbers of those kept, or None if it never does."""
         yield from self.make_room()
         stored = {number_of(event) for event in self.events}
 
@@ -213,7 +252,7 @@ class Talk(LinkTalk):
         def fresh() -> list[int]:
             return sorted({number_of(event) for event in self.events} - stored)
 
-        def all_came() -> bool | None:
+        def all_arrived() -> bool | None:
             return True if len(self.events) >= turns and len(fresh()) >= turns else None
 
         as_found = yield from self.lock_as_found()
@@ -221,7 +260,7 @@ class Talk(LinkTalk):
             for kind in (OPPOSITE[as_found], as_found):
                 yield from self.turn(greeting, kind, as_found)
             turns += 2
-            if not (yield from self.until(all_came, QUIET_S)):
+            if not (yield from self.until(all_arrived, QUIET_S)):
                 return fresh()
         return None
 
@@ -232,22 +271,22 @@ class Talk(LinkTalk):
 
         event = yield from self.until(lambda: next(filter(fits, self.events[since:]), None), ANSWER_S)
         if event is None:
-            raise Failed(f"expected an event Door {state.name} within {ANSWER_S:g} s, but {self.heard()}")
+            raise Failed(f"expected an event Door {state.name} within {ANSWER_S:g} s, but {self.received()}")
         return number_of(event)
 
     def some_events(self, greeting: Greeting, need: int = 1) -> Steps[list[int]]:
-        """The numbers of events that were just made, or that the device keeps where it has no lock."""
+        """The numbers of events just caused, or of those that the device keeps if it has no lock."""
         if greeting.can(Capability.LOCKS):
             yield from self.make_room()
             return (yield from self.turn_lock(greeting))
         yield from self.settle()
         if len(self.events) < need:
-            raise Skipped(f"the device has no LOCKS and keeps fewer than {need} events: nothing to look at")
+            raise Skipped(f"the device has no LOCKS and keeps fewer than {need} events")
         return [number_of(event) for event in self.events]
 
     def settle(self) -> Steps[int]:
-        """Wait until the events that the device keeps have come, in a session whose events are all kept still;
-        return how many it says there are."""
+        """Wait until the events that the device keeps have arrived, in a session without stored events; returns how
+        many the device says it keeps."""
         ref = self.next_ref()
         self.say(AskStatus(ref).encode())
         answer = yield from self.message((STATUS,), ref, QUIET_S)
@@ -256,18 +295,18 @@ class Talk(LinkTalk):
         return kept
 
     def make_room(self) -> Steps[None]:
-        """Store what the device keeps: one that is nearly full drops the events of doors and starts no cycle."""
+        """Store the device's events: a device that is nearly full drops Door events and starts no cycle."""
         yield from self.settle()
         if self.events:
             yield from self.store(number_of(self.events[-1]))
 
     def store(self, number: int) -> Steps[None]:
-        """Say that the events up to this one are stored. There is no answer, so the acknowledgement is awaited."""
+        """Say that the events up to this one are stored, and wait for the acknowledgement, since there is no answer."""
         sent = self.say(EventsStored(number).encode())
         yield from self.acknowledgement(sent, ANSWER_S)
 
     def event(self, fits: Callable[[Message], bool], within: float) -> Steps[Message | None]:
-        """Wait for an event of this session, also one that came already."""
+        """Wait for an event of this session, including those already received."""
 
         def found() -> Message | None:
             return next((event for event in map(read, self.events) if fits(event)), None)
@@ -275,7 +314,7 @@ class Talk(LinkTalk):
         return (yield from self.until(found, within))
 
     def event_number(self, number: int) -> Steps[bytes | None]:
-        """Wait for the event with this number, also one that came already."""
+        """Wait for the event with this number, including those already received."""
 
         def found() -> bytes | None:
             return next((event for event in self.events if number_of(event) == number), None)

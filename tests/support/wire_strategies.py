@@ -1,4 +1,4 @@
-"""Made-up wire content for the property tests: any message within its bounds, byte soup, and chopped streams."""
+"""Hypothesis strategies for wire content: valid messages, random packets and bytes, and streams cut into pieces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, message_number
 from firmware_bridge.wire.packet import MAX_MESSAGE, Packet, PacketType, pack
 
-# Any bytes, those that mean something to a frame or a packet, and runs that are too long for a frame.
-SOUP = st.one_of(
+# Any bytes, bytes with a meaning in frames or packets, and runs that are too long for a frame.
+RANDOM_BYTES = st.one_of(
     st.binary(max_size=600),
     st.lists(st.sampled_from(b"\x00\x01\x02\x05\x10\x12\xfe\xff"), max_size=600).map(bytes),
     st.builds(lambda byte, length: bytes([byte]) * length, st.integers(1, 255), st.integers(250, 600)),
@@ -22,7 +22,7 @@ SOUP = st.one_of(
 
 
 def _values(of: typing.Any) -> st.SearchStrategy[typing.Any]:
-    """The values of a message's field, from the type that stands there."""
+    """The values of a message field of this type."""
     bounds: dict[str, typing.Any] = {}
     if typing.get_origin(of) is typing.Annotated:
         of, *metas = typing.get_args(of)
@@ -56,7 +56,7 @@ MESSAGES = st.sampled_from(ALL_MESSAGES).flatmap(messages_of)
 
 
 def of_host(message: Message) -> bool:
-    """Whether the host says this, and not the device."""
+    """Whether the host sends this message, not the device."""
     number = message_number(type(message))
     return number in COMMANDS or number in QUESTIONS or type(message).__name__ in ("Hello", "EventsStored")
 
@@ -67,7 +67,7 @@ def is_event(message: Message) -> bool:
 
 
 def chop(data: bytes, cuts: Iterable[int]) -> list[bytes]:
-    """The bytes in pieces, cut at these places."""
+    """The bytes, cut at these positions."""
     borders = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     return [data[a:b] for a, b in itertools.pairwise(borders)]
 
@@ -76,7 +76,7 @@ CUTS = st.lists(st.integers(0, 2**16), max_size=12)
 
 
 def packets_of(session: int) -> st.SearchStrategy[bytes]:
-    """Bodies of whole frames: packets of this and of other sessions with any fields, and soup."""
+    """Frame bodies: packets of this and other sessions with any fields, and random bytes."""
     small, word, long = st.integers(0, 0xFF), st.integers(0, 0xFFFF) | st.integers(0, 9), st.integers(0, 2**32 - 1)
     return st.binary(min_size=1, max_size=250) | st.builds(
         Packet,

@@ -1,4 +1,4 @@
-"""Set-up that the tests of the wire share: two link ends, or a host and a shoe, on a virtual cable in virtual time."""
+"""Two ends of a link, or a host and a simulated device, connected by a virtual cable in virtual time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HAND = Spot(Place.HAND, 1)
 
 
 class LinkEnd:
-    """A link with its owner: keeps what arrives."""
+    """A link and its owner, which keeps what arrives."""
 
     def __init__(self, link: Link) -> None:
         self.link = link
@@ -81,7 +81,7 @@ class LinkPair:
 
 
 def packets(data: bytes) -> list[Packet]:
-    """The packets in bytes that a side has put on the wire, which must all be whole."""
+    """The packets in bytes that one side has sent, which must all be intact."""
     found = []
     for body in FrameDecoder().feed(data):
         assert not isinstance(body, BadFrame)
@@ -92,7 +92,7 @@ def packets(data: bytes) -> list[Packet]:
 
 
 class HostAtDevice:
-    """A host that stores every event it gets and connects again whenever it lost the link, at a simulated device."""
+    """A host that stores every event and reconnects after every loss, and the simulated device it talks to."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class HostAtDevice:
         self.reconnect = reconnect
         self.store = True
         self.mark = EventMark()
-        self.events: list[tuple[int, EventMessage]] = []  # boot and event, as they came
+        self.events: list[tuple[int, EventMessage]] = []  # boot and event, in order of arrival
         self.readies: list[Ready] = []
         self.losses: list[Lost] = []
         self.answers: list[Any] = []
@@ -133,7 +133,7 @@ class HostAtDevice:
         return self
 
     def restart_host(self) -> None:
-        """A new host process with what the old one had stored; the wire stays in."""
+        """Start a new host process with what the old one had stored; the cable stays connected."""
         self.host_boot += 1
         self.line.cut()
         pending = self.session.unanswered
@@ -144,7 +144,7 @@ class HostAtDevice:
         self.session.connect(self.line.now)
 
     def answered(self, number: int, limit_s: float = 60) -> Any:
-        """The answer to a command or question, which must come."""
+        """The answer to a command or question, which must arrive."""
         found: list[Any] = []
 
         def here() -> bool:
@@ -155,7 +155,7 @@ class HostAtDevice:
         return found[-1]
 
     def numbers(self, boot: int) -> list[int]:
-        """The numbers of the events of one boot, as they came."""
+        """The numbers of the events of one boot, in order of arrival."""
         return [event.number for its_boot, event in self.events if its_boot == boot]
 
     def _happened(self, happening: Any, now: float) -> None:
@@ -175,12 +175,12 @@ class HostAtDevice:
 
 
 def host_at_shoe(quality: WireQuality = CLEAN, *, seed: int = 0, reconnect: bool = True, **table: Any) -> HostAtDevice:
-    """A host and a shoe; what else is given goes to the table."""
+    """A host and a shoe; other arguments go to the table."""
     made = SimulatedTable(seed, **table)
     return HostAtDevice(made, made.shoe, quality, seed=seed, reconnect=reconnect)
 
 
 def host_at_shuffler(**table: Any) -> HostAtDevice:
-    """A host and a shuffler; what is given goes to the table."""
+    """A host and a shuffler; arguments go to the table."""
     made = SimulatedTable(**table)
     return HostAtDevice(made, made.shuffler)
