@@ -17,7 +17,7 @@ from controller.core.actions import Role
 from controller.daemon.config import CONFIG_FILE, EXAMPLE, ConfigError, ScreenConfig, read_config
 
 if TYPE_CHECKING:
-    from controller.daemon.people import People, Person
+    from controller.daemon.people import PeopleFile, Person
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -139,7 +139,7 @@ def person() -> None:
     """
 
 
-def _known(path: Path, name: str) -> tuple[People, Person]:
+def _known(path: Path, name: str) -> tuple[PeopleFile, Person]:
     from controller.daemon.people import read_people
 
     people = read_people(path)
@@ -164,7 +164,7 @@ def _new_pin(name: str) -> str:
     return hash_pin(pin)
 
 
-def _kept(path: Path, people: People, as_json: bool, done: str) -> None:
+def _kept(path: Path, people: PeopleFile, as_json: bool, done: str) -> None:
     from controller.daemon.people import write_people
 
     write_people(path, people)
@@ -174,7 +174,7 @@ def _kept(path: Path, people: People, as_json: bool, done: str) -> None:
         terminal.say(terminal.plain(f"{path}: {done}"))
 
 
-def _shown(people: People) -> list[dict[str, object]]:
+def _shown(people: PeopleFile) -> list[dict[str, object]]:
     return [{"name": one.name, "roles": [str(role) for role in one.roles]} for one in people.person]
 
 
