@@ -187,8 +187,8 @@ class Person:
     def robot(self, *, speed: int = 10) -> None:
         """Let the robot play, fast."""
         self.open_simulation()
-        if "Let the robot play" in self.page.text("#simulation .robot"):
-            self.page.click("#simulation button", "Let the robot play")
+        if "Resume the robot" in self.page.text("#simulation .robot"):
+            self.page.click("#simulation button", "Resume the robot")
             self.page.see("#simulation button", "Pause the robot")
         if not self.page.js(f"document.querySelector('[data-key=speed-{speed}]').ariaPressed === 'true'"):
             self.page.click("#simulation .segments button", f"{speed}×")
@@ -201,7 +201,7 @@ class Person:
             with contextlib.suppress(AssertionError):
                 self.page.click("#simulation button", "Pause the robot", within=3)
             with contextlib.suppress(AssertionError):
-                self.page.see("#simulation button", "Let the robot play", within=3)
+                self.page.see("#simulation button", "Resume the robot", within=3)
                 break
         assert not self.shoed.get("simulation")["robot"]["running"]
         self.close_simulation()

@@ -47,26 +47,26 @@ class Alarm:
 
 
 F = FaultName
-FREE, BRING_BACK, WAGERS = "Free the jam", "Bring the", "Return all wagers"
+FREE, CHECK_LINK, WAGERS = "Free the jam", "Check cable and power", "Return all wagers"
 ALARMS = [
     Alarm("shoe", F.JAM, "13.G", "Cards are stuck in the shoe", FREE, "shoe.jam"),
     Alarm("shuffler", F.JAM, "13.F", "Cards are stuck in the shuffler", FREE, "shuffler.jam"),
     Alarm("shoe", F.STALL, "13.G", "has not ended its", "Switch the shoe off and on", "shoe.fail",
           FLOOR, mend="reboot"),
-    Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Look at the shuffler",
+    Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Check the shuffler",
           "shuffler.cycle"),
     Alarm("shuffler", F.MISCOUNT, "5.D", "cards", "Gather deck", ".count", FLOOR),
     Alarm("shuffler", F.MISSING_CARD, "5.D", "52 cards", "Gather deck", ".count", FLOOR),
     Alarm("shuffler", F.EXTRA_CARD, "5.D", "54 cards", "Gather deck", ".count", FLOOR),
     Alarm("shoe", F.DOUBLE_FEED, "13.D", "4 cards", WAGERS),
     Alarm("shoe", F.SHORT_FEED, "13.D", "2 cards", WAGERS),
-    Alarm("shoe", F.REBOOT, "13.G", "The shoe has restarted", "Look at the shoe", "shoe.restart"),
-    Alarm("shoe", F.POWER_LOSS, "13.G", "The shoe does not answer", BRING_BACK, "shoe.lost", mend="power_loss"),
-    Alarm("shuffler", F.POWER_LOSS, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost",
+    Alarm("shoe", F.REBOOT, "13.G", "The shoe has restarted", "Check the shoe", "shoe.restart"),
+    Alarm("shoe", F.POWER_LOSS, "13.G", "The shoe does not answer", CHECK_LINK, "shoe.lost", mend="power_loss"),
+    Alarm("shuffler", F.POWER_LOSS, "13.F", "The shuffler does not answer", CHECK_LINK, "shuffler.lost",
           mend="power_loss"),
-    Alarm("shoe", F.SILENCE, "13.G", "The shoe does not answer", BRING_BACK, "shoe.lost", mend="silence"),
-    Alarm("shuffler", F.SILENCE, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost", mend="silence"),
-    Alarm("shuffler", F.UNPLUG, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost", mend="unplug"),
+    Alarm("shoe", F.SILENCE, "13.G", "The shoe does not answer", CHECK_LINK, "shoe.lost", mend="silence"),
+    Alarm("shuffler", F.SILENCE, "13.F", "The shuffler does not answer", CHECK_LINK, "shuffler.lost", mend="silence"),
+    Alarm("shuffler", F.UNPLUG, "13.F", "The shuffler does not answer", CHECK_LINK, "shuffler.lost", mend="unplug"),
 ]  # fmt: skip
 IN_TESTS_OF_THEIR_OWN = {F.FACE_UP, F.NOISE, F.DEAD}
 

@@ -216,7 +216,7 @@ def test_the_link_is_drawn_over_time(screen: Callable[..., Person]) -> None:
     page.wait("document.querySelectorAll('.plot .band-ok').length >= 4", within=60)
     page.click("#span button", "10 min")
     assert "ok for" in page.js("document.querySelector('.plot svg').getAttribute('aria-label')")
-    page.click("[data-device=shoe] button", "Last frames")
+    page.click("[data-device=shoe] button", "Latest frames")
     assert page.see("dialog pre").count("\n") > 3
 
 
