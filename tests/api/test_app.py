@@ -202,7 +202,7 @@ def test_live_events_come_in_order_and_are_resumed(table: Table) -> None:
 
 
 def test_live_events_for_a_proxy_of_old_and_for_one_that_asks_only_for_the_head(table: Table) -> None:
-    """HTTP/1.0 knows no chunks; and an answer without a body has an end."""
+    """HTTP/1.0 has no chunked encoding; and a response without a body ends."""
     served, address = table
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), LIMIT_S) as line, line.makefile("rb") as came:
@@ -234,7 +234,7 @@ def test_the_screen_needs_a_pin_for_what_changes_something(table: Table) -> None
     assert page.sign_in("Dana", "1470").status == 401
     cookie = page.cookie
     assert page.sign_in("Dana", "2580").status == 200
-    assert page.cookie != cookie  # whoever knew the old one knows nothing
+    assert page.cookie != cookie  # the old cookie is worthless
     assert [(who["name"], who["role"]) for who in page.session()] == [("Dana", "dealer")]
     assert page.do("reveal_dealer").status == 409
     denied = page.do("close_table")

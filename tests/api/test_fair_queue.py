@@ -7,10 +7,10 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controller.api.event_stream import READERS_PER_TURN, Reader, Stream
 from controller.api.fair_queue import FairQueue
@@ -53,6 +53,20 @@ def device(received: Callable[[], None]) -> Iterator[Device]:
         made.close()
 
 
+async def served(app: ASGIApp, folder: Path) -> tuple[Path, Callable[[], Awaitable[None]]]:
+    """Serve an application on a Unix socket; returns its path and the function that stops it."""
+    server = api_server(app, FairQueue())
+    path = folder / "control.sock"
+    serving = asyncio.create_task(server.serve([unix_socket(path)]))
+    await server.listening.wait()
+
+    async def stop() -> None:
+        server.should_exit = True
+        await serving
+
+    return path, stop
+
+
 def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
     """All requests have arrived before the server processes the first; with the first, a device sends something."""
     begun = 0
@@ -67,10 +81,7 @@ def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        server = api_server(app, FairQueue())
-        path = tmp_path / "control.sock"
-        serving = asyncio.create_task(server.serve([unix_socket(path)]))
-        await server.listening.wait()
+        path, stop = await served(app, tmp_path)
         clients = [await asyncio.open_unix_connection(path) for _ in range(CROWD)]
         for reader, writer in clients:  # a connection is accepted once it is answered
             writer.write(ASK)
@@ -82,8 +93,7 @@ def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
                 assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
         for _, writer in clients:
             writer.close()
-        server.should_exit = True
-        await serving
+        await stop()
 
     asyncio.run(asyncio.wait_for(play(), LIMIT_S))
     assert begun == 2 * CROWD
@@ -98,10 +108,7 @@ def test_requests_in_a_row_on_one_connection_are_all_answered(tmp_path: Path) ->
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        server = api_server(app, FairQueue())
-        path = tmp_path / "control.sock"
-        serving = asyncio.create_task(server.serve([unix_socket(path)]))
-        await server.listening.wait()
+        path, stop = await served(app, tmp_path)
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(ASK * 20)
         for _ in range(20):
@@ -110,8 +117,7 @@ def test_requests_in_a_row_on_one_connection_are_all_answered(tmp_path: Path) ->
         writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
         answered = (await reader.read()).count(b"204")
         writer.close()
-        server.should_exit = True
-        await serving
+        await stop()
         return answered
 
     assert asyncio.run(asyncio.wait_for(play(), LIMIT_S)) == 1

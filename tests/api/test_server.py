@@ -17,7 +17,7 @@ FIRST = 500  # far from what the test run has open
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    """Where a socket listens that this process was given as systemd gives them, after one of another kind."""
+    """The address of a socket passed to this process in systemd's way, after one of another kind."""
     with socket.create_server(("127.0.0.1", 0)) as page, socket.socket(socket.AF_UNIX) as other:
         given = [fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD, FIRST) for sock in (other, page)]
         assert given == [FIRST, FIRST + 1]

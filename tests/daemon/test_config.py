@@ -1,4 +1,4 @@
-"""The configuration: the example is good, and each mistake is named: where, what was found, what is allowed."""
+"""The configuration: the example is valid, and errors say where they are, what was found and what is expected."""
 
 from __future__ import annotations
 

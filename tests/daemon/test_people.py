@@ -134,11 +134,11 @@ def test_a_file_that_was_open_to_all_is_closed(tmp_path: Path, mode: int) -> Non
 def test_a_damaged_people_file_is_named_and_tells_no_hash(tmp_path: Path, text: str, about: str) -> None:
     file = tmp_path / "people.toml"
     file.write_bytes(text.replace("{pin}", DANA.pin).encode("latin-1"))
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as wrong:
         read_people(file)
-    assert about in str(told.value)
-    assert DANA.pin not in str(told.value)
-    assert "\n" not in str(told.value)
+    assert about in str(wrong.value)
+    assert DANA.pin not in str(wrong.value)
+    assert "\n" not in str(wrong.value)
 
 
 # --- a table with a screen and one person -----------------------------------------------------------------------------
@@ -162,7 +162,7 @@ PATHS = ("table", "events", "events/stream", "actions", "rounds", "devices", "se
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 def test_a_user_without_a_role_sees_nothing_and_changes_nothing(served: Served) -> None:
-    for folder in [served.folder, *served.folder.parents]:  # so that it is the daemon who says no, not a folder
+    for folder in [served.folder, *served.folder.parents]:  # so that the daemon refuses, not the file system
         with contextlib.suppress(PermissionError):
             if str(folder).startswith("/tmp/pytest"):
                 folder.chmod(folder.stat().st_mode | 0o055)
@@ -179,11 +179,11 @@ def test_a_user_without_a_role_sees_nothing_and_changes_nothing(served: Served) 
         ]
         return [(answer.status, answer.body) for answer in [*answers, served.ask("GET", "/healthz")]]
 
-    *told, health = as_nobody(look)
-    assert health == (200, b'{"status":"ok"}')  # whoever watches machines may know that it lives
-    assert {status for status, _ in told} == {403}
-    assert len({body for _, body in told}) == 1  # and the answer tells nothing of what there is
-    assert b"has no role at this table" in told[0][1]
+    *answers, health = as_nobody(look)
+    assert health == (200, b'{"status":"ok"}')  # monitoring may see that it runs
+    assert {status for status, _ in answers} == {403}
+    assert len({body for _, body in answers}) == 1  # the answer does not reveal what exists
+    assert b"has no role at this table" in answers[0][1]
     assert served.table()["seq"] == before
 
 
@@ -200,7 +200,7 @@ def test_no_pin_no_hash_and_no_cookie_is_ever_told(served: Served) -> None:
     assert page.cookie in headers["Set-Cookie"]
     assert headers["Cache-Control"] == "no-store"
     for method, path in (("GET", f"/api/v1/people?pin={PIN}"), ("POST", f"/api/v1/session?name=Dana&pin={PIN}")):
-        assert page.ask(method, path, {} if method == "POST" else None).status in (200, 400)  # not heard in a URL
+        assert page.ask(method, path, {} if method == "POST" else None).status in (200, 400)  # ignored in a URL
     served.end()
     journal = b"".join(path.read_bytes() for path in (served.folder / "run").glob("journal.db*"))
     for what, said in (("journal", journal), ("log", served.log.encode()), ("answers", b"".join(bodies))):
