@@ -288,7 +288,7 @@ def test_a_daemon_that_gives_no_role(machine: Machine) -> None:
         machine.daemon.answers[f"/api/v1/{path}"], machine.daemon.status[f"/api/v1/{path}"] = error, 403
     assert machine.wrong() == {}
     (note,) = [finding for finding in machine.findings() if finding.verdict == "note"]
-    assert (note.topic, "tess has no part" in note.text) == ("devices", True)
+    assert (note.topic, "tess has no role" in note.text) == ("devices", True)
 
 
 def test_as_a_user_without_rights(machine: Machine, tmp_path: Path) -> None:
