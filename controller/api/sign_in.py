@@ -75,7 +75,7 @@ class SignInHandlers:
         daemon.take(SignIn(name, roles, person is not None, right))
         if person is None or not right:
             self._refuse_locked(name)
-            hint = "try again; after several wrong PINs the name is locked"
+            hint = "try again; several wrong PINs lock the name"
             raise ApiError(401, "wrong_pin", "the name or the PIN is wrong", hint)
         # Signing in changes the cookie, so that one planted beforehand is worthless.
         self._access.screens.remove(request.cookies.get(COOKIE))

@@ -10,7 +10,6 @@ let nowMs = () => 0;
 let simulated = () => false;
 let changed = () => {};
 
-export const signedIn = () => people;
 export const hasRole = (roles) => people.some((person) => roles.includes(person.role));
 
 export async function startAccess(now, isSimulated, listener) {

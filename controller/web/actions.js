@@ -129,7 +129,7 @@ function rolesOf(action, given) {
 }
 
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
-export async function begin(action, given = {}, all = false) {
+async function begin(action, given = {}, all = false) {
   const roles = rolesOf(action, given);
   if (!hasRole(roles) && !(await askSignIn(roles))) return;
   const open = action.fields.filter((field) => !(field.name in given));

@@ -2,7 +2,7 @@
 
 let token = "";
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, error) {
     super(error.message);
     this.status = status;
