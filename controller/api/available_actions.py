@@ -1,6 +1,6 @@
-"""What people can do now: every action with its fields, who may do it, and whether the table would take it.
+"""The actions people can take: the fields of each, the roles it needs, and whether the table would accept it now.
 
-Whether it would is found by trying it on a copy of the state: the rules live in the core and nowhere else.
+Whether it would is found by trying the action on a copy of the state, so that the rules stay in the core.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from controller.core.rules.service import OUT_HOW
 from controller.core.state import State, decode, encode
 from controller.core.table import Table
 
-# A set-up comes with the configuration, never through a door.
+# `Configure` comes from the configuration file, never through the API.
 ACTIONS: dict[str, type[Action]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction) if kind is not Configure
 }
-
-
-_fields = functools.cache(msgspec.structs.fields)  # it reads the annotations anew each time, for 0.1 ms
+_fields = functools.cache(msgspec.structs.fields)  # it evaluates the annotations on every call, 0.1 ms each
+LIST_HINT = "GET /api/v1/actions lists all actions"
 
 
 class BadAction(Exception):
-    """A request that is no action; `code` says how."""
+    """A request that does not describe an action; `code` is the API's error code."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -40,13 +39,13 @@ class BadAction(Exception):
 
 
 def title(kind: type[Action]) -> str:
-    """What stands on the button: `CloseBets` as `Close bets`."""
+    """The label of the button: `Close bets` for `CloseBets`."""
     name = "".join(f" {c.lower()}" if c.isupper() else c for c in kind.__name__).strip()
     return name[0].upper() + name[1:]
 
 
 def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
-    """What must be said with an action, and what can be said."""
+    """The fields of an action, with their types and current choices."""
     found = []
     for field in _fields(kind):
         if field.name in ("who", "role"):
@@ -101,14 +100,15 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[str] 
     return None
 
 
-def offers(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
-    """All actions, with whether each is allowed and why not. The state may change between two of them: all are told of
-    the one that the first was told of.
+def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
+    """Every action, with whether it is allowed and why not.
+
+    The caller may let the state change between two of them; all describe the state as it was for the first.
     """
-    kept = encode(state)
+    encoded = encode(state)
     state = copy.deepcopy(state)
     for name, kind in ACTIONS.items():
-        refusal = _tried(kind, state, kept, now_ms)
+        refusal = _refusal(kind, state, encoded, now_ms)
         yield {
             "action": name,
             "title": title(kind),
@@ -120,73 +120,68 @@ def offers(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _tried(kind: type[Action], state: State, kept: bytes, now_ms: int) -> dict[str, Any] | None:
-    """Why the table would refuse an action now; None if it would take it for some deck and device.
+def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> dict[str, Any] | None:
+    """Why the table would refuse an action now; None if it would accept it for some deck and device.
 
-    Where numbers must be said with it, only the machines are asked: what is said decides the rest.
+    For an action with other required fields only the state machines are consulted: the rest depends on their values.
     """
     decks = list(state.decks) if issubclass(kind, OnDeck) and kind is not ReceiveDeck else [""]
     devices = list(state.devices) if issubclass(kind, OnDevice) else [""]
-    said = {"who", "role", "deck", "device"}
-    others = [field for field in _fields(kind) if field.required and field.name not in said]
+    filled_in = {"who", "role", "deck", "device"}
+    others = [field for field in _fields(kind) if field.required and field.name not in filled_in]
     first: dict[str, Any] | None = None
     for deck in decks:
         for device in devices:
-            refusal = why_not(state, kind.leads_to, deck, device) or why_not(state, kind.leads_to)
-            if refusal is None and others:
+            refused = why_not(state, kind.leads_to, deck, device) or why_not(state, kind.leads_to)
+            if refused is None and others:
                 return None
-            told = _no(refusal.reason, refusal.possible_when, cite(state, refusal.rules)) if refusal else None
-            if told is None:
+            found = _as_json(refused.reason, refused.possible_when, cite(state, refused.rules)) if refused else None
+            if found is None:
                 fields: dict[str, Any] = {"deck": deck} if deck else {"device": device} if device else {}
                 if kind is CloseBets and not state.seats:
-                    fields["seats"] = (1,)  # who closes the bets says who has wagered
+                    fields["seats"] = (1,)  # closing the bets can name the seats that have wagered
                 trial: Any = kind(who="\0", role=kind.roles[0], **fields)
-                made = Table(decode(kept)).handle(trial, now_ms / 1000)
-                refused = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
-                if refused is None or not isinstance(refused.event, ActionRefused):
+                made = Table(decode(encoded)).handle(trial, now_ms / 1000)
+                entry = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
+                if entry is None or not isinstance(entry.event, ActionRefused):
                     return None
-                told = _no(refused.event.reason, refused.event.possible_when, refused.clause)
-            first = first or told
-    return first or _no("there is nothing to do it with", "there is", ())
+                found = _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
+            first = first or found
+    return first or _as_json("there is no deck or device for it", "there is one", ())
 
 
-def _no(reason: str, possible_when: str, clause: tuple[str, ...]) -> dict[str, Any]:
+def _as_json(reason: str, possible_when: str, clause: tuple[str, ...]) -> dict[str, Any]:
     return {"reason": reason, "possible_when": possible_when, "clause": list(clause)}
 
 
-def named(body: object) -> type[Action]:
+def action_named(body: object) -> type[Action]:
     """The action that a request names."""
     if not isinstance(body, dict) or not isinstance(body.get("action"), str):
-        raise BadAction(
-            "bad_field", "a request needs `action`, the name of an action", "GET /api/v1/actions lists them"
-        )
+        raise BadAction("bad_field", "`action` is missing: the name of an action", LIST_HINT)
     kind = ACTIONS.get(body["action"])
     if kind is None:
-        raise BadAction(
-            "unknown_action", f"there is no action {body['action'][:40]!r}", "GET /api/v1/actions lists them"
-        )
+        raise BadAction("unknown_action", f"unknown action {body['action'][:40]!r}", LIST_HINT)
     return kind
 
 
 def build(kind: type[Action], body: dict[str, Any], who: str, role: Role) -> Action:
-    """The action itself; BadAction names what is wrong with the request."""
+    """The action itself; BadAction says what is wrong with the request."""
     known = {field.name for field in _fields(kind)} - {"who", "role"}
+    expected = f"expected fields: {', '.join(known) or 'none'}"
     for name in body:
         if name not in known and name not in ("action", "role"):
-            raise BadAction(
-                "bad_field", f"{body['action']} has no field {name[:40]!r}", f"it has: {', '.join(known) or 'none'}"
-            )
+            raise BadAction("bad_field", f"{body['action']} has no field {name[:40]!r}", expected)
     try:
         action = msgspec.convert({**body, "who": who, "role": str(role)}, kind)
     except msgspec.ValidationError as error:
-        raise BadAction("bad_field", str(error), f"{body['action']} has: {', '.join(known) or 'no fields'}") from None
+        raise BadAction("bad_field", str(error), expected) from None
     for name in known:
         value = getattr(action, name)
         numbers = value if isinstance(value, tuple) else (value,)
         if any(isinstance(number, int) and not -(2**31) < number < 2**31 for number in numbers):
-            raise BadAction("bad_field", f"{name}: the number is too large", "use the number that was seen")
+            raise BadAction("bad_field", f"{name}: the number is too large", "enter a smaller number")
         if isinstance(value, str) and (len(value) > 80 or not value.isprintable()):
-            raise BadAction("bad_field", f"{name}: at most 80 plain characters", "use a shorter text")
+            raise BadAction("bad_field", f"{name}: expected at most 80 printable characters", "use a shorter text")
         if isinstance(value, tuple) and len(value) > 32:
-            raise BadAction("bad_field", f"{name}: too many values", "at most 32")
+            raise BadAction("bad_field", f"{name}: too many values", "send at most 32")
     return action

@@ -1,4 +1,4 @@
-"""Live events for any number of screens: each message is made once, and given to all of them."""
+"""Streams live events to any number of screens: each message is encoded once and sent to all of them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
 
-import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from controller.api.encoding import encode
 from controller.api.event_text import stored_text
-from controller.api.fair_queue import Turns
+from controller.api.fair_queue import FairQueue
 from controller.core.events.event import Entry
 from controller.daemon.daemon import Daemon
 from controller.journal import timestamp
 
 BEAT_S = 2.0
-PICTURE_S = 0.05  # at most this often
-PICTURES_PER_S = 200  # for all readers together: with many of them, each gets fewer
-GATHER_S = 0.02  # what happens within this time goes to a reader in one piece
-PIECES_PER_S = 1000  # for all readers together: with many of them, more is gathered
-AT_ONCE = 4  # readers served in one turn of the loop
-BEHIND = 1 << 18  # bytes that a slow reader may be behind before it is sent away, to come back and resume
-encode = msgspec.json.Encoder(enc_hook=str).encode
+VIEW_S = 0.05  # least time between two views of the table
+VIEWS_PER_S = 200  # for all readers together: the more readers, the fewer views for each
+GATHER_S = 0.02  # events within this time are sent to a reader in one write
+WRITES_PER_S = 1000  # for all readers together: the more readers, the longer events are gathered
+READERS_PER_TURN = 4  # readers served in one turn of the loop
+MAX_UNSENT = 1 << 18  # bytes that a slow reader may be behind before it is disconnected; it reconnects and resumes
 
 
 def event_json(seq: int, ts: str, kind: str, clause: tuple[str, ...], data: dict[str, object]) -> dict[str, object]:
-    """An event as the API tells it."""
+    """An event as the API returns it."""
     return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": stored_text(kind, data)}
 
 
@@ -39,176 +38,177 @@ def message(event: str, data: bytes, seq: int | None = None) -> bytes:
 
 
 class Reader:
-    """One screen or terminal that listens.
+    """One screen or terminal that reads the stream.
 
-    `say` writes to its connection, past everything that a whole answer goes through, and tells how many bytes have not
-    gone yet; `hang_up` ends the connection.
+    `write` writes to its connection directly, past the layers that a whole response goes through, and returns how many
+    bytes are still unsent; `abort` drops the connection.
     """
 
-    def __init__(self, only: str, say: Callable[[bytes], int], hang_up: Callable[[], None]) -> None:
+    def __init__(self, only: str, write: Callable[[bytes], int], abort: Callable[[], None]) -> None:
         self.only = only
-        self.over = asyncio.Event()
-        self._say = say
-        self._hang_up = hang_up
-        self._listening = False
+        self.ended = asyncio.Event()
+        self._write = write
+        self._abort = abort
+        self._live = False
         self._waiting: list[bytes] = []
-        self._held = 0  # bytes of it
+        self._waiting_bytes = 0
 
     def put(self, kind: str, data: bytes) -> None:
-        """Keep a message for it, unless it asked for another kind."""
+        """Queue a message, unless the reader asked for another kind."""
         if self.only and kind not in (self.only, "beat", "gap"):
             return
         self._waiting.append(data)
-        self._held += len(data)
-        if self._held > BEHIND and not self._listening:  # it does not even take what it has missed
-            self._send_away()
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes > MAX_UNSENT and not self._live:  # it does not even read what it has missed
+            self._disconnect()
 
-    def begin(self) -> None:
-        """It has what it missed: from now on it gets what comes."""
-        self._listening = True
-        self.take()
+    def go_live(self) -> None:
+        """Start sending queued messages: the reader has everything that it had missed."""
+        self._live = True
+        self.flush()
 
-    def take(self) -> None:
-        """Give it what waits for it."""
-        if not self._listening or not self._waiting or self.over.is_set():
+    def flush(self) -> None:
+        """Send the queued messages."""
+        if not self._live or not self._waiting or self.ended.is_set():
             return
         data = b"".join(self._waiting)
         self._waiting.clear()
-        self._held = 0
-        if self._say(data) > BEHIND:
-            self._send_away()
+        self._waiting_bytes = 0
+        if self._write(data) > MAX_UNSENT:
+            self._disconnect()
 
-    def _send_away(self) -> None:
-        self.over.set()
-        self._hang_up()  # whoever does not read would not read the end either
+    def _disconnect(self) -> None:
+        self.ended.set()
+        self._abort()  # a client that does not read would not read the end of the response either
 
 
 class Stream:
-    """Tells all readers what happens."""
+    """Sends events, views of the table and a beat to all readers."""
 
-    def __init__(self, daemon: Daemon, picture: Callable[[], bytes], turns: Turns) -> None:
+    def __init__(self, daemon: Daemon, view: Callable[[], bytes], queue: FairQueue) -> None:
         self._daemon = daemon
-        self._turns = turns
-        self._picture = picture
+        self._queue = queue
+        self._view = view
         self.readers: set[Reader] = set()
         self._loop = asyncio.get_running_loop()
-        self._drawing: asyncio.TimerHandle | None = None
-        self._serving: asyncio.TimerHandle | None = None
-        self._drawn_at = 0.0
+        self._view_timer: asyncio.TimerHandle | None = None
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._viewed_at = 0.0
         self._closing = False
         self._stop = daemon.listen(self._happened)
         self._beating = asyncio.create_task(self._beat(), name="beat")
 
     async def close(self) -> None:
-        """Send all readers away."""
+        """End the stream for all readers."""
         self._closing = True
         self._stop()
         self._beating.cancel()
-        for handle in (self._drawing, self._serving):
+        for handle in (self._view_timer, self._flush_timer):
             if handle:
                 handle.cancel()
         for reader in self.readers:
-            reader.over.set()
+            reader.ended.set()
 
     def _happened(self, ts: str, events: list[Entry]) -> None:
         if not self.readers:
             return
         for event in events:
             made = encode(event_json(event.seq, ts, event.kind, event.clause, event.data))
-            self._tell("journal", message("journal", made, event.seq))
-        self.draw()
+            self._send("journal", message("journal", made, event.seq))
+        self.send_view_soon()
 
-    def draw(self) -> None:
-        """Send the picture soon: with what happens meanwhile, and after the shortest time between two."""
-        if self._drawing is None and not self._closing:
-            pause_s = max(PICTURE_S, len(self.readers) / PICTURES_PER_S)
-            at = max(self._loop.time() + GATHER_S, self._drawn_at + pause_s)
-            self._drawing = self._loop.call_at(at, self._turns.add, self._draw)
+    def send_view_soon(self) -> None:
+        """Send a view of the table soon, together with what else happens until then."""
+        if self._view_timer is None and not self._closing:
+            pause_s = max(VIEW_S, len(self.readers) / VIEWS_PER_S)
+            at = max(self._loop.time() + GATHER_S, self._viewed_at + pause_s)
+            self._view_timer = self._loop.call_at(at, self._queue.add, self._send_view)
 
-    def _draw(self) -> None:
-        self._drawing, self._drawn_at = None, self._loop.time()
+    def _send_view(self) -> None:
+        self._view_timer, self._viewed_at = None, self._loop.time()
         if self.readers:
-            self._tell("table", message("table", self._picture()))
+            self._send("table", message("table", self._view()))
 
-    def _tell(self, kind: str, data: bytes) -> None:
+    def _send(self, kind: str, data: bytes) -> None:
         for reader in self.readers:
             reader.put(kind, data)
-        if self._serving is None and not self._closing:
-            pause_s = max(GATHER_S, len(self.readers) / PIECES_PER_S)
-            self._serving = self._loop.call_later(pause_s, self._serve_all)
+        if self._flush_timer is None and not self._closing:
+            pause_s = max(GATHER_S, len(self.readers) / WRITES_PER_S)
+            self._flush_timer = self._loop.call_later(pause_s, self._flush_all)
 
-    def _serve_all(self) -> None:
-        self._serving = None
+    def _flush_all(self) -> None:
+        self._flush_timer = None
         readers = list(self.readers)
-        for first in range(0, len(readers), AT_ONCE):
-            self._turns.add(partial(_serve, readers[first : first + AT_ONCE]))
+        for first in range(0, len(readers), READERS_PER_TURN):
+            self._queue.add(partial(_flush, readers[first : first + READERS_PER_TURN]))
 
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
             if self.readers:
                 now = {"now_ms": self._daemon.now_ms, "ts": timestamp(datetime.now(UTC))}
-                self._tell("beat", message("beat", encode(now)))
+                self._send("beat", message("beat", encode(now)))
 
     async def read(
         self,
         reader: Reader,
         missed: Callable[[int], Awaitable[list[bytes]]],
-        tell: Callable[[bytes], Awaitable[None]],
+        send: Callable[[bytes], Awaitable[None]],
     ) -> None:
-        """Serve one reader until it is over: what it missed up to the event where it begins to listen, the picture, and
-        everything from then on. Where that is, is looked up here and not before: the first step may come long after
-        the request. `tell` waits for a reader that is slow.
+        """Serve one reader until it ends: the events it missed, a view of the table, then everything that happens.
+
+        The last missed event is determined here and not by the caller: this may run long after the request came in.
+        `send` waits for a slow reader.
         """
         self.readers.add(reader)
         upto = self._daemon.live.state.seq if self._daemon.live else 0
         try:
-            await tell(b"retry: 1000\n\n")
+            await send(b"retry: 1000\n\n")
             for data in await missed(upto):
-                await tell(data)
+                await send(data)
             if reader.only != "journal":
-                await tell(message("table", self._picture()))
-            reader.begin()
+                await send(message("table", self._view()))
+            reader.go_live()
             if not self._closing:
-                await reader.over.wait()
+                await reader.ended.wait()
         finally:
             self.readers.discard(reader)
 
 
-def _serve(readers: list[Reader]) -> None:
+def _flush(readers: list[Reader]) -> None:
     for reader in readers:
-        reader.take()
+        reader.flush()
 
 
-class Live(Response):
-    """The answer to whoever listens: begun like any other, and then written straight to the connection."""
+class StreamResponse(Response):
+    """The response to a reader: started like any other, then written directly to the connection."""
 
     media_type = "text/event-stream"
 
     def __init__(self, stream: Stream, only: str, missed: Callable[[int], Awaitable[list[bytes]]]) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        del self.headers["content-length"]  # nobody knows it
+        del self.headers["content-length"]  # the stream has no end
         self._stream = stream
         self._only = only
         self._missed = missed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve it until one side has enough."""
+        """Serve the reader until either side ends the stream."""
 
-        async def tell(data: bytes, more: bool = True) -> None:
+        async def send_part(data: bytes, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
-        async def leave() -> None:
+        async def wait_for_disconnect() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            reader.over.set()
+            reader.ended.set()
 
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            reader = Reader(self._only, scope["say"], scope["hang_up"])
-            leaving = asyncio.create_task(leave(), name="leaving")
+            reader = Reader(self._only, scope["write"], scope["abort"])
+            disconnect = asyncio.create_task(wait_for_disconnect(), name="disconnect")
             try:
-                await self._stream.read(reader, self._missed, tell)
+                await self._stream.read(reader, self._missed, send_part)
             finally:
-                leaving.cancel()
-        await tell(b"", more=False)
+                disconnect.cancel()
+        await send_part(b"", more=False)

@@ -1,5 +1,5 @@
-"""The work for screens and clients in small pieces, one for each turn of the loop: a device is heard between any two of
-them, however many people look on.
+"""Divides the work for screens and clients into small pieces, one per turn of the event loop: devices are served
+between any two of them however many clients are connected.
 """
 
 from __future__ import annotations
@@ -9,34 +9,34 @@ from collections import deque
 from collections.abc import Callable
 
 
-class Turns:
-    """A queue of pieces of work; whoever comes first is served first."""
+class FairQueue:
+    """A first-in, first-out queue of pieces of work."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._pieces: deque[Callable[[], None]] = deque()
 
     def add(self, piece: Callable[[], None]) -> None:
-        """Do this soon: not in this turn, and not in one with another piece."""
+        """Run this soon, in a turn of the loop that it shares with no other piece."""
         self._pieces.append(piece)
         if len(self._pieces) == 1:
-            self._loop.call_soon(self._next)
+            self._loop.call_soon(self._run_next)
 
-    async def mine(self) -> None:
-        """Wait for a turn: what follows is a piece of its own."""
-        come: asyncio.Future[None] = self._loop.create_future()
+    async def turn(self) -> None:
+        """Wait in the queue; what the caller does next is a piece of its own."""
+        reached: asyncio.Future[None] = self._loop.create_future()
 
-        def has_come() -> None:
-            if not come.done():  # whoever waited may have left
-                come.set_result(None)
+        def reach() -> None:
+            if not reached.done():  # the caller may have been cancelled
+                reached.set_result(None)
 
-        self.add(has_come)
-        await come
+        self.add(reach)
+        await reached
 
-    def _next(self) -> None:
+    def _run_next(self) -> None:
         try:
             self._pieces[0]()
         finally:
             self._pieces.popleft()
             if self._pieces:
-                self._loop.call_soon(self._next)
+                self._loop.call_soon(self._run_next)

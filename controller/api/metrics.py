@@ -1,8 +1,8 @@
-"""The table in figures, as Prometheus reads them: text format, version 0.0.4."""
+"""The table's metrics in the text format of Prometheus, version 0.0.4."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +12,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Totals:
-    """What the events of this run add up to, where a plain count of kinds does not tell it."""
+    """Totals over the events of this run that need more than a count per kind."""
 
     def __init__(self) -> None:
         self.voids: dict[str, int] = {}
@@ -47,12 +47,16 @@ def _family(name: str, kind: str, text: str, samples: Iterable[tuple[Mapping[str
 
 def _quantiles(samples: Iterable[float]) -> list[tuple[dict[str, object], float]]:
     ordered = sorted(samples)
-    last = len(ordered) - 1
-    return [({"quantile": q}, round(ordered[round(last * q)], 9)) for q in (0.5, 0.9, 0.99)] if ordered else []
+    return [({"quantile": q}, round(at_quantile(ordered, q), 9)) for q in (0.5, 0.9, 0.99)] if ordered else []
+
+
+def at_quantile(ordered: Sequence[float], quantile: float) -> float:
+    """The value at a quantile of sorted samples; 0 if there are none."""
+    return ordered[round((len(ordered) - 1) * quantile)] if ordered else 0.0
 
 
 def exposition(daemon: Daemon, totals: Totals, screens: int) -> str:
-    """All of it."""
+    """All metrics as one text."""
     live, now_ms = daemon.live, daemon.now_ms
     state = live.state if live else None
     counted = daemon.counted.get
@@ -62,31 +66,31 @@ def exposition(daemon: Daemon, totals: Totals, screens: int) -> str:
     voids = [({"clause": clause}, number) for clause, number in totals.voids.items()]
     cycles_ended = [({"device": device}, number) for device, number in totals.cycles.items()]
     out = [
-        *_family("up", "gauge", "1 while the table works, 0 while it has stopped.", [({}, int(live is not None))]),
+        *_family("up", "gauge", "1 while the table is running, 0 while it is stopped.", [({}, int(live is not None))]),
         *_family("rounds_total", "counter", "Rounds completed since the start.", [({}, counted("round.completed", 0))]),
         *_family("voids_total", "counter", "Rounds voided, by clause.", voids),
         *_family("cards_total", "counter", "Cards dealt to hands.", [({}, totals.cards)]),
         *_family("shuffles_total", "counter", "Shuffles completed.", [({}, counted("shuffle.completed", 0))]),
-        *_family("cycles_total", "counter", "Cycles that ended, well or not.", cycles_ended),
+        *_family("cycles_total", "counter", "Cycles that ended, successfully or not.", cycles_ended),
         *_family("jams_total", "counter", "Jams.", [({"device": d}, n) for d, n in totals.jams.items()]),
-        *_family("jams_per_thousand_cycles", "gauge", "Jams for each thousand cycles.", jams_per_thousand),
-        *_family("refusals_total", "counter", "Actions that were refused.", [({}, counted("action.refused", 0))]),
+        *_family("jams_per_thousand_cycles", "gauge", "Jams per thousand cycles.", jams_per_thousand),
+        *_family("refusals_total", "counter", "Actions refused.", [({}, counted("action.refused", 0))]),
         *_family("events_total", "counter", "Journal events since the start, by kind.",
                  [({"kind": kind}, number) for kind, number in sorted(daemon.counted.items())]),
-        *_family("screens", "gauge", "Readers of live events.", [({}, screens)]),
-        *_family("journal_write_seconds", "summary", "Deciding and storing one report.", _quantiles(daemon.write_s)),
-        *_family("journal_size_bytes", "gauge", "The journal on disk.", [({}, journal_bytes(daemon))]),
+        *_family("screens", "gauge", "Clients that read live events.", [({}, screens)]),
+        *_family("journal_write_seconds", "summary", "Time to decide and store a report.", _quantiles(daemon.write_s)),
+        *_family("journal_size_bytes", "gauge", "Size of the journal on disk.", [({}, journal_bytes(daemon))]),
     ]  # fmt: skip
     if state:
         ages = [({"deck": n}, (now_ms - d.in_play_ms) / 1000) for n, d in state.decks.items() if d.in_play_ms >= 0]
         out += _family("deck_age_seconds", "gauge", "How long a deck has been in play.", ages)
         out += _family("journal_events", "gauge", "Number of the last event.", [({}, state.seq)])
-        out += _family("warnings", "gauge", "Warnings that stand.", [({}, len(state.warnings))])
+        out += _family("warnings", "gauge", "Warnings not yet cleared.", [({}, len(state.warnings))])
     counters = {name: asdict(line.connection.session.link.counters) for name, line in daemon.lines.items()}
     for key in next(iter(counters.values()), {}):
         samples = [({"device": name}, found[key]) for name, found in counters.items()]
         out += _family(f"link_{key}_total", "counter", f"Link: {key.replace('_', ' ')}.", samples)
-    out += _family("link_up", "gauge", "1 while a device answers.",
+    out += _family("link_up", "gauge", "1 while the device answers.",
                    [({"device": name}, int(line.health != "down")) for name, line in daemon.lines.items()])  # fmt: skip
     trips = [
         ({"device": name, **labels}, value)

@@ -1,4 +1,4 @@
-"""The API described for machines: OpenAPI 3.1. The schemas of requests are made from the types that decode them."""
+"""The OpenAPI 3.1 description of the API. Request schemas are derived from the types that decode the requests."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _JSON_TYPE: dict[str, dict[str, Any]] = {
 _NUMBER: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 10**17}
 _WORD: dict[str, Any] = {"type": "string", "maxLength": 200}
 _ERRORS = {
-    400: "The request is wrong; it says how.",
+    400: "The request is invalid; the message says why.",
     401: "Somebody must sign in first.",
-    403: "Whoever asks has no such part here, or another page sent it.",
-    404: "There is no such thing.",
-    409: "The table refuses it: with reason, clause and what would make it possible. The refusal is journaled.",
+    403: "The user does not have the required role, or another page sent the request.",
+    404: "No such resource.",
+    409: "The table refuses the action; gives reason, clause and when it is possible. The refusal is journaled.",
     413: "The request is too long.",
     429: "The name is locked after wrong PINs.",
     503: "The table has stopped; the message says why.",
@@ -36,7 +36,10 @@ _ERRORS = {
 def _action_schema(name: str, kind: type[Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "action": {"const": name},
-        "role": {"enum": [str(role) for role in Role], "description": "in which role; the first that fits without it"},
+        "role": {
+            "enum": [str(role) for role in Role],
+            "description": "the role to act in; if omitted, the first that is allowed",
+        },
     }
     required = ["action"]
     for field in available_actions.fields_of(kind, State()):
@@ -53,7 +56,7 @@ def _action_schema(name: str, kind: type[Any]) -> dict[str, Any]:
     }
 
 
-def _answer(text: str, kind: str = "application/json") -> dict[str, Any]:
+def _response(text: str, kind: str = "application/json") -> dict[str, Any]:
     schema = {"type": "object"} if kind == "application/json" else {"type": "string"}
     return {"description": text, "content": {kind: {"schema": schema}}}
 
@@ -66,7 +69,7 @@ def _operation(
     body: dict[str, Any] | None = None,
     kind: str = "application/json",
 ) -> dict[str, Any]:
-    made: dict[str, Any] = {"summary": text, "responses": {"200": _answer(text, kind)}}
+    made: dict[str, Any] = {"summary": text, "responses": {"200": _response(text, kind)}}
     for status in sorted({*errors, 403}):
         error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
         made["responses"][str(status)] = {"description": _ERRORS[status], "content": error}
@@ -80,7 +83,7 @@ def _operation(
 
 
 def describe() -> dict[str, Any]:
-    """The whole description."""
+    """The whole document."""
     actions = {name: _action_schema(name, kind) for name, kind in available_actions.ACTIONS.items()}
     typed = (SignInRequest, SignOutRequest, UnlockRequest)
     _, schemas = msgspec.json.schema_components(typed, ref_template="#/components/schemas/{name}")
@@ -92,12 +95,12 @@ def describe() -> dict[str, Any]:
         "after": _NUMBER,
         "before": _NUMBER,
         "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100},
-        "kind": _WORD | {"description": "a kind, or a group of kinds such as `deck`"},
+        "kind": _WORD | {"description": "an event kind, or a group of kinds such as `deck`"},
         "round": _NUMBER,
         "deck": _WORD,
         "device": _WORD,
-        "text": _WORD | {"description": "words that all stand in the event"},
-        "newest": {"enum": ["0", "1"], "description": "1: the last ones"},
+        "text": _WORD | {"description": "words that must all occur in the event"},
+        "newest": {"enum": ["0", "1"], "description": "1 for the newest events"},
     }
     some = {"limit": search["limit"], "before": _NUMBER}
     simulation = {
@@ -116,50 +119,56 @@ def describe() -> dict[str, Any]:
         "additionalProperties": False,
     }
     paths = {
-        "/api/v1/table": {"get": _operation("The whole picture of the table.")},
-        "/api/v1/events": {"get": _operation("Events of the journal.", (400, 503), search)},
+        "/api/v1/table": {"get": _operation("The whole state of the table, as the screen shows it.")},
+        "/api/v1/events": {"get": _operation("Search the journal's events.", (400, 503), search)},
         "/api/v1/events/stream": {
             "get": _operation(
-                "Live events (server-sent). `Last-Event-ID` or `after` resumes.",
+                "Live events (server-sent); `Last-Event-ID` or `after` resumes.",
                 (400,),
                 {"after": _NUMBER, "only": {"enum": ["journal", "table"]}},
                 kind="text/event-stream",
             )
         },
         "/api/v1/actions": {
-            "get": _operation("What can be done, whether it is allowed now, and why not.", (503,)),
+            "get": _operation("All actions: whether each is allowed now, and if not, why.", (503,)),
             "post": _operation(
-                "Do something at the table.",
+                "Take an action at the table.",
                 (400, 401, 409, 413, 503),
                 body={"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in actions]},
             ),
         },
-        "/api/v1/rounds": {"get": _operation("The last rounds.", (400, 503), some)},
+        "/api/v1/rounds": {"get": _operation("The latest rounds.", (400, 503), some)},
         "/api/v1/rounds/{number}": {
-            "get": _operation("A round rebuilt from the journal.", (404, 503), path={"number": _NUMBER})
+            "get": _operation("One round, rebuilt from the journal.", (404, 503), path={"number": _NUMBER})
         },
         "/api/v1/devices": {"get": _operation("The devices and their links.")},
         "/api/v1/devices/{name}/frames": {
-            "get": _operation("The last frames on a link, without their contents.", (404,), path={"name": _WORD})
+            "get": _operation(
+                "The latest frames on a device's link, without their contents.", (404,), path={"name": _WORD}
+            )
         },
-        "/api/v1/rules": {"get": _operation("Every clause, what enforces it and which tests show it.")},
-        "/api/v1/journal": {"get": _operation("The journal: its size, its head, how far it was verified.", (503,))},
+        "/api/v1/rules": {"get": _operation("Every clause, the code that enforces it and the tests that prove it.")},
+        "/api/v1/journal": {
+            "get": _operation("The journal: its size, its last event, how far it has been verified.", (503,))
+        },
         "/api/v1/session": {
             "get": _operation("Who is signed in here, and this page's token."),
             "post": _operation("Sign in.", (400, 401, 413, 429, 503), body=ref(SignInRequest)),
             "delete": _operation("Sign out.", (400, 413), body=ref(SignOutRequest)),
         },
-        "/api/v1/people": {"get": _operation("Who works at this table.", (503,))},
+        "/api/v1/people": {"get": _operation("The people who work at this table.", (503,))},
         "/api/v1/people/unlock": {
             "post": _operation("End a lock-out.", (400, 401, 409, 413, 503), body=ref(UnlockRequest))
         },
         "/api/v1/simulation": {
-            "get": _operation("What plays the hardware; only in a simulation.", (404,)),
-            "post": _operation("Play a fault, a hand, or pause the robot dealer.", (400, 404, 413), body=simulation),
+            "get": _operation("The simulated devices and the robot dealer; only in a simulation.", (404,)),
+            "post": _operation(
+                "Inject a fault, handle a device, or pause the robot dealer.", (400, 404, 413), body=simulation
+            ),
         },
         "/api/v1/openapi.json": {"get": _operation("This description.")},
-        "/metrics": {"get": _operation("Figures for Prometheus.", kind="text/plain")},
-        "/healthz": {"get": _operation("Whether the table works.", (503,))},
+        "/metrics": {"get": _operation("Metrics for Prometheus.", kind="text/plain")},
+        "/healthz": {"get": _operation("Whether the table is running.", (503,))},
     }
     error = {
         "type": "object",

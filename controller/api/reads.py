@@ -1,4 +1,4 @@
-"""What the API tells: the table, its events and rounds, devices, rules, the journal, figures, the screen's files."""
+"""Requests that change nothing: the table, events, rounds, devices, rules, the journal, metrics, the screen's files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from controller.api import available_actions
-from controller.api.event_stream import Live, Stream, encode, event_json, message
-from controller.api.fair_queue import Turns
-from controller.api.metrics import CONTENT_TYPE, Totals, exposition, journal_bytes
+from controller.api.encoding import encode
+from controller.api.event_stream import Stream, StreamResponse, event_json, message
+from controller.api.fair_queue import FairQueue
+from controller.api.metrics import CONTENT_TYPE, Totals, at_quantile, exposition, journal_bytes
 from controller.api.openapi import describe
-from controller.api.requests import ApiError, Query, in_json, raw
-from controller.api.table_view import picture, stopped_picture
+from controller.api.requests import ApiError, Query, json_bytes_response, json_response
+from controller.api.table_view import stopped_view, table_view
 from controller.core.events import read
 from controller.core.events.event import Entry
 from controller.core.history import rebuild
@@ -27,9 +28,9 @@ from controller.daemon.daemon import Daemon
 from controller.games import rulebook_of
 from controller.journal import JournalReader, timestamp
 
-MOST_EVENTS = 500
-MOST_MISSED = 1000
-TYPES = {
+MAX_EVENTS = 500
+MAX_MISSED = 1000  # events that are sent again to a reader of the stream that comes back
+MEDIA_TYPES = {
     ".html": "text/html",
     ".js": "text/javascript",
     ".css": "text/css",
@@ -41,30 +42,30 @@ TYPES = {
 
 
 class Reads:
-    """Every answer that changes nothing."""
+    """The handlers of these requests."""
 
-    def __init__(self, daemon: Daemon, turns: Turns) -> None:
+    def __init__(self, daemon: Daemon, queue: FairQueue) -> None:
         self._daemon = daemon
         self._totals = Totals()
-        self._offered: tuple[tuple[int, int], bytes] = ((-1, -1), b"")
-        self._offering = asyncio.Lock()  # they are made once for all who ask
+        self._actions: tuple[tuple[int, int], bytes] = ((-1, -1), b"")  # of one event number and second
+        self._trying = asyncio.Lock()  # the actions are tried once for all clients
         self._web = Path(str(files("controller") / "web"))
-        self.stream = Stream(daemon, self._picture, turns)
+        self.stream = Stream(daemon, self._view, queue)
         daemon.listen(self._count)
 
     def _count(self, ts: str, events: list[Entry]) -> None:
         for event in events:
             self._totals.take(event.kind, event.clause, event.data)
 
-    def _picture(self) -> bytes:
+    def _view(self) -> bytes:
         """The table as the screen shows it."""
         daemon = self._daemon
         found: dict[str, Any]
         if daemon.live is None:
-            found = stopped_picture(daemon.stopped)
+            found = stopped_view(daemon.stopped)
             head = 0
         else:
-            found = picture(daemon.state, daemon.now_ms)
+            found = table_view(daemon.state, daemon.now_ms)
             head = daemon.state.seq
         for device in found["devices"]:
             line = daemon.lines.get(device["name"])
@@ -80,19 +81,19 @@ class Reads:
         return encode(found)
 
     async def table(self, request: Request) -> Response:
-        return raw(self._picture())
+        return json_bytes_response(self._view())
 
     async def actions(self, request: Request) -> Response:
-        async with self._offering:
+        async with self._trying:
             state, now_ms = self._daemon.state, self._daemon.now_ms
             key = (state.seq, now_ms // 1000)
-            if self._offered[0] != key:
+            if self._actions[0] != key:
                 found = []
-                for offer in available_actions.offers(state, now_ms):
-                    found.append(offer)
-                    await asyncio.sleep(0)  # to try them all takes long: a device is heard in between
-                self._offered = (key, encode({"actions": found}))
-            return raw(self._offered[1])
+                for action in available_actions.actions_now(state, now_ms):
+                    found.append(action)
+                    await asyncio.sleep(0)  # trying them all takes long: let devices be served in between
+                self._actions = (key, encode({"actions": found}))
+            return json_bytes_response(self._actions[1])
 
     async def events(self, request: Request) -> Response:
         query = Query(request)
@@ -107,41 +108,42 @@ class Reads:
                 kind=query.text("kind"),
                 having=having,
                 text=query.text("text").split()[:8],
-                limit=min(query.number("limit", 100), MOST_EVENTS),
+                limit=min(query.number("limit", 100), MAX_EVENTS),
                 newest=query.text("newest") in ("1", "true"),
             )
         )
         events = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in found]
-        return in_json({"events": events, "head": self._daemon.state.seq})
+        return json_response({"events": events, "head": self._daemon.state.seq})
 
-    async def live(self, request: Request) -> Response:
+    async def event_stream(self, request: Request) -> Response:
         query = Query(request)
-        told = request.headers.get("last-event-id", "") or query.text("after")
+        last_id = request.headers.get("last-event-id", "") or query.text("after")
         only = query.text("only")
         if only not in ("", "journal", "table"):
-            raise ApiError(400, "bad_field", f"only: found {only[:40]!r}", "only=journal or only=table")
-        if told and not (told.isascii() and told.isdigit() and len(told) < 19):
-            raise ApiError(400, "bad_field", f"Last-Event-ID: found {told[:40]!r}", "the number of an event")
+            raise ApiError(400, "bad_field", f"only: unknown value {only[:40]!r}", "use only=journal or only=table")
+        if last_id and not (last_id.isascii() and last_id.isdigit() and len(last_id) < 19):
+            text = f"Last-Event-ID: expected the number of an event, found {last_id[:40]!r}"
+            raise ApiError(400, "bad_field", text, "")
 
         async def missed(upto: int) -> list[bytes]:
-            after = int(told) if told else upto
-            if not told or only == "table" or after >= upto:
+            after = int(last_id) if last_id else upto
+            if not last_id or only == "table" or after >= upto:
                 return [message("gap", encode({"after": after, "head": upto}))] if after > upto else []
-            first = max(after, upto - MOST_MISSED)
-            found = await self._read(lambda reader: reader.search(after=first, before=upto + 1, limit=MOST_MISSED))
+            first = max(after, upto - MAX_MISSED)
+            found = await self._read(lambda reader: reader.search(after=first, before=upto + 1, limit=MAX_MISSED))
             gap = [message("gap", encode({"after": after, "head": first}))] if first > after else []
             return gap + [
                 message("journal", encode(event_json(e.seq, e.ts, e.kind, e.clause, e.data)), e.seq) for e in found
             ]
 
-        return Live(self.stream, only, missed)
+        return StreamResponse(self.stream, only, missed)
 
     async def rounds(self, request: Request) -> Response:
         query = Query(request)
-        limit, before = min(query.number("limit", 50), MOST_EVENTS), query.number("before", 0)
+        limit, before = min(query.number("limit", 50), MAX_EVENTS), query.number("before", 0)
 
         def found(reader: JournalReader) -> list[dict[str, Any]]:
-            starts = reader.search(kind="round.started", limit=limit + (MOST_EVENTS if before else 0), newest=True)
+            starts = reader.search(kind="round.started", limit=limit + (MAX_EVENTS if before else 0), newest=True)
             starts = [event for event in starts if not before or event.data["round"] < before][-limit:]
             if not starts:
                 return []
@@ -162,92 +164,83 @@ class Reads:
                 for event in reversed(starts)
             ]
 
-        return in_json({"rounds": await self._read(found)})
+        return json_response({"rounds": await self._read(found)})
 
     async def round(self, request: Request) -> Response:
         text = request.path_params["number"]
         if not (text.isascii() and text.isdigit() and len(text) < 12):
-            raise ApiError(404, "not_found", f"{text[:40]!r} is no round", "rounds have numbers from 1")
+            raise ApiError(404, "not_found", f"{text[:40]!r} is not a round", "rounds are numbered from 1")
         number = int(text)
 
         def found(reader: JournalReader) -> dict[str, Any]:
             events = reader.search(having=[("round", number)], limit=5000)
-            told = rebuild((read(e.seq, e.kind, e.clause, e.data) for e in events), number)
-            if told:
-                told |= {"first_seq": events[0].seq, "last_seq": events[-1].seq, "started_ts": events[0].ts}
-                told["events"] = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in events]
-            return told
+            rebuilt = rebuild((read(e.seq, e.kind, e.clause, e.data) for e in events), number)
+            if rebuilt:
+                rebuilt |= {"first_seq": events[0].seq, "last_seq": events[-1].seq, "started_ts": events[0].ts}
+                rebuilt["events"] = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in events]
+            return rebuilt
 
-        told = await self._read(found)
-        if not told:
-            raise ApiError(404, "not_found", f"there was no round {number}", "GET /api/v1/rounds lists them")
-        return in_json(told)
+        rebuilt = await self._read(found)
+        if not rebuilt:
+            raise ApiError(404, "not_found", f"no round {number}", "GET /api/v1/rounds lists the rounds")
+        return json_response(rebuilt)
 
     async def devices(self, request: Request) -> Response:
-        return in_json({"devices": self._daemon.devices()})
+        return json_response({"devices": self._daemon.devices()})
 
     async def frames(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in self._daemon.lines:
-            raise ApiError(
-                404,
-                "not_found",
-                f"the table has no {name[:40]!r}",
-                f"there are: {', '.join(self._daemon.lines) or 'none'}",
-            )
-        return in_json({"lines": self._daemon.frames(name)})
+            known = ", ".join(self._daemon.lines) or "none"
+            raise ApiError(404, "not_found", f"unknown device {name[:40]!r}", f"this table's devices: {known}")
+        return json_response({"lines": self._daemon.frames(name)})
 
     async def rules(self, request: Request) -> Response:
         from controller.api.rulebook import rows  # reads the tests' source: only where it is asked for
 
         rulebook = rulebook_of(self._daemon.state.setup.game)
-        return in_json({"rules": await asyncio.to_thread(rows, rulebook, list(rulebook.clauses))})
+        return json_response({"rules": await asyncio.to_thread(rows, rulebook, list(rulebook.clauses))})
 
     async def journal(self, request: Request) -> Response:
         daemon = self._daemon
         ordered = sorted(daemon.write_s)
-        last = len(ordered) - 1
-        write = (
-            {q: round(ordered[round(last * share)] * 1e3, 3) for q, share in (("median", 0.5), ("p99", 0.99))}
-            if ordered
-            else None
-        )
-        return in_json(
+        write = {name: round(at_quantile(ordered, q) * 1e3, 3) for name, q in (("median", 0.5), ("p99", 0.99))}
+        return json_response(
             {
                 "path": str(daemon.journal_file),
                 "head": daemon.state.seq,
                 "size_bytes": journal_bytes(daemon),
                 "verified_to": daemon.verified.seq,
                 "verified_ok": not daemon.stopped,
-                "write_ms": write,
+                "write_ms": write if ordered else None,
             }
         )
 
-    async def description(self, request: Request) -> Response:
-        return raw(await asyncio.to_thread(_description))
+    async def openapi(self, request: Request) -> Response:
+        return json_bytes_response(await asyncio.to_thread(_openapi))
 
     async def metrics(self, request: Request) -> Response:
         return Response(exposition(self._daemon, self._totals, len(self.stream.readers)), media_type=CONTENT_TYPE)
 
     async def health(self, request: Request) -> Response:
         if self._daemon.stopped:
-            return in_json({"status": "stopped", "why": self._daemon.stopped}, 503)
-        return in_json({"status": "ok"})
+            return json_response({"status": "stopped", "why": self._daemon.stopped}, 503)
+        return json_response({"status": "ok"})
 
     async def page(self, request: Request) -> Response:
-        """The screen's own files, and nothing outside their folder."""
+        """The screen's files, and nothing outside their folder."""
         wanted = request.path_params.get("path", "index.html")
         try:
             path = (self._web / wanted).resolve()
-            there = path.is_relative_to(self._web.resolve()) and path.suffix in TYPES and path.is_file()
-        except (OSError, ValueError):  # a name that no file can have
-            there = False
-        if not there:
-            raise ApiError(404, "not_found", "there is no such page", "open /")
-        return Response(path.read_bytes(), media_type=TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
+            exists = path.is_relative_to(self._web.resolve()) and path.suffix in MEDIA_TYPES and path.is_file()
+        except (OSError, ValueError):  # not a valid file name
+            exists = False
+        if not exists:
+            raise ApiError(404, "not_found", "no such page", "open /")
+        return Response(path.read_bytes(), media_type=MEDIA_TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
 
     async def _read(self, work: Callable[[JournalReader], Any]) -> Any:
-        """Ask the journal in a thread of its own: a long search holds nobody up."""
+        """Read the journal in a thread, so that a long search does not block the loop."""
 
         def reading() -> Any:
             with JournalReader(self._daemon.journal_file) as reader:
@@ -257,5 +250,5 @@ class Reads:
 
 
 @functools.cache
-def _description() -> bytes:
+def _openapi() -> bytes:
     return encode(describe())

@@ -1,6 +1,4 @@
-"""What a request may bring, and what it gets: values checked one by one, an answer in JSON, or an error that says what
-to do.
-"""
+"""Requests and responses: body and query values are checked here, and errors say what to do about them."""
 
 from __future__ import annotations
 
@@ -11,14 +9,14 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from controller.api.event_stream import encode
+from controller.api.encoding import encode
 from controller.core.actions import Role
 
-LONGEST_BODY = 16_384
+MAX_BODY_BYTES = 16_384
 
 
 class ApiError(Exception):
-    """What a request gets instead of an answer."""
+    """An error response."""
 
     def __init__(self, status: int, code: str, message: str, hint: str = "", **more: Any) -> None:
         super().__init__(message)
@@ -34,70 +32,71 @@ class SignInRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SignOutRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Which role to sign out; all without it."""
+    """The role to sign out; all roles if omitted."""
 
     role: Role | None = None
 
 
 class UnlockRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Whose lock-out ends."""
+    """The person whose lock-out ends."""
 
     name: str
 
 
 class Query:
-    """The values after the question mark, each checked."""
+    """Query parameters, each checked when it is read."""
 
     def __init__(self, request: Request) -> None:
         self._values = request.query_params
 
     def text(self, name: str) -> str:
-        """What is said there; empty without it."""
+        """A text parameter; empty if omitted."""
         value = self._values.get(name, "")
         if len(value) > 200 or "\0" in value:
-            raise ApiError(400, "bad_field", f"{name}: at most 200 plain characters", "")
+            text = f"{name}: too long, or contains a null character"
+            raise ApiError(400, "bad_field", text, "use at most 200 characters")
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ApiError(400, "bad_field", f"{name}: this is no text", "") from None
+            raise ApiError(400, "bad_field", f"{name}: not valid UTF-8", "encode the value as UTF-8") from None
         return value
 
     def number(self, name: str, default: int) -> int:
-        """The whole number that is said there."""
+        """A parameter that is a whole number."""
         text = self.text(name)
         if not text:
             return default
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
-            raise ApiError(400, "bad_field", f"{name}: found {text[:40]!r}; a whole number is wanted", "")
+            raise ApiError(400, "bad_field", f"{name}: expected a whole number, found {text[:40]!r}", "")
         return int(text)
 
 
-async def take_rest(request: Request) -> None:
-    """Take what is left of a request that is refused: a connection closed on unread bytes would lose the answer."""
-    left = 4 * LONGEST_BODY
-    with contextlib.suppress(RuntimeError, ClientDisconnect):  # it was taken already, or nobody is there
+async def drain(request: Request) -> None:
+    """Read the rest of a request that is refused: closing the connection on unread bytes could lose the response."""
+    left = 4 * MAX_BODY_BYTES
+    with contextlib.suppress(RuntimeError, ClientDisconnect):  # already read, or the client has gone
         async for part in request.stream():
             left -= len(part)
             if left < 0:
                 return
 
 
-async def body_of(request: Request) -> Any:
+async def read_body(request: Request) -> Any:
     """The body as JSON, if it is not too long."""
     data = b""
     async for part in request.stream():
         data += part
-        if len(data) > LONGEST_BODY:
-            raise ApiError(413, "too_long", f"a request has at most {LONGEST_BODY} bytes", "send less")
+        if len(data) > MAX_BODY_BYTES:
+            raise ApiError(413, "too_long", f"the body is longer than {MAX_BODY_BYTES} bytes", "send less")
     try:
         return msgspec.json.decode(data or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ApiError(400, "bad_json", f"the body is no JSON: {error}", "send a JSON object") from None
+        raise ApiError(400, "bad_json", f"the body is not valid JSON: {error}", "send a JSON object") from None
 
 
-async def typed(request: Request, kind: type[Any]) -> Any:
+async def read_typed(request: Request, kind: type[Any]) -> Any:
     """The body as one of the types above."""
-    body = await body_of(request)
+    body = await read_body(request)
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
@@ -105,17 +104,17 @@ async def typed(request: Request, kind: type[Any]) -> Any:
 
 
 def table_stopped(why: str) -> ApiError:
-    """What everybody gets while the table does nothing."""
+    """The response to every request that needs the table while it is stopped."""
     return ApiError(
-        503, "journal_stopped", f"the table has stopped: {why}", "a technician sees to it; it goes on by itself"
+        503, "journal_stopped", f"the table has stopped: {why}", "call a technician; the table resumes by itself"
     )
 
 
-def raw(data: bytes, status: int = 200) -> Response:
-    """An answer of what is JSON already."""
+def json_bytes_response(data: bytes, status: int = 200) -> Response:
+    """A response whose body is already JSON."""
     return Response(data, status, {"Cache-Control": "no-store"}, "application/json")
 
 
-def in_json(value: Any, status: int = 200) -> Response:
-    """An answer of anything."""
-    return raw(encode(value), status)
+def json_response(value: Any, status: int = 200) -> Response:
+    """A response with any value as JSON."""
+    return json_bytes_response(encode(value), status)

@@ -1,4 +1,6 @@
-"""The two doors of the API: a Unix socket, where the kernel names who comes, and HTTP on loopback for the screen."""
+"""Listens for API requests: on a Unix socket, where the kernel identifies the user, and by HTTP on loopback for the
+screen.
+"""
 
 from __future__ import annotations
 
@@ -17,52 +19,52 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from controller.api.fair_queue import Turns
-from controller.daemon.people import Peer
+from controller.api.fair_queue import FairQueue
+from controller.api.peers import Peer
 
 _UCRED = struct.Struct("3i")
-MOST_OPEN = 128  # connections at one door: the table needs files too, and a process may have about a thousand open
-BACKLOG = 64  # that wait to come in; they are let in together
-FIRST_HANDED_OVER = 3  # where systemd puts the sockets that it has opened for a service (sd_listen_fds(3))
+MAX_CONNECTIONS = 128  # per listening socket: a process may have about 1,000 files open, and the table needs some
+BACKLOG = 64  # connections that wait to be accepted; they are accepted together
+FIRST_SYSTEMD_FD = 3  # where systemd passes the sockets that it has opened for a service (sd_listen_fds(3))
 
 
 class PeerProtocol(H11Protocol):
-    """HTTP/1.1 that tells the application who is at the other end of a Unix socket, as `peer`; how to write to them at
-    once, as `say`; and how to be rid of them, as `hang_up`: a connection that nobody reads from cannot be closed in
-    any politer way.
+    """HTTP/1.1 that adds to the scope of every request: `peer`, the user at the other end of a Unix socket; `write`,
+    which writes to the connection at once; and `abort`, which drops it: a connection whose client does not read cannot
+    be closed in any other way.
 
-    What has come is looked at when it is the connection's turn; until then no more is read from it.
+    Received data is processed when it is the connection's turn; until then nothing more is read from it.
     """
 
-    def __init__(self, *, turns: Turns, **given: Any) -> None:
+    def __init__(self, *, queue: FairQueue, **given: Any) -> None:
         super().__init__(**given)
-        self._turns = turns
+        self._queue = queue
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody has come in."""
+        """Accept a connection; drop another where there are too many."""
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
-        self.came, self.leaves = self.loop.time(), False
+        self.opened_at, self.dropped = self.loop.time(), False
         self._make_room()
-        more: dict[str, object] = {"say": self._say, "hang_up": transport.abort}
+        more: dict[str, object] = {"write": self._write, "abort": transport.abort}
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             _, uid, gid = _UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
             more["peer"] = Peer(uid, gid)
-        self.app = _with(self.app, more)
+        self.app = _with_scope(self.app, more)
 
-    def _say(self, data: bytes) -> int:
-        """Write a piece of an answer that has begun and has no length; tells how many bytes have not gone yet."""
+    def _write(self, data: bytes) -> int:
+        """Write part of a response of unknown length that has begun; returns how many bytes are still unsent."""
         if not self.transport.is_closing():
-            in_chunks = self.scope["http_version"] == "1.1"
-            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data) if in_chunks else data)
+            chunked = self.scope["http_version"] == "1.1"
+            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
         return self.transport.get_write_buffer_size()
 
     def handle_events(self) -> None:
-        """Wait for a turn, if something has come."""
+        """Wait for a turn if data has arrived."""
         if self.conn.trailing_data[0]:
             self.flow.pause_reading()
-            self._turns.add(self._take_turn)
+            self._queue.add(self._take_turn)
 
     def _take_turn(self) -> None:
         if not self.transport.is_closing():
@@ -70,41 +72,41 @@ class PeerProtocol(H11Protocol):
             super().handle_events()
 
     def _make_room(self) -> None:
-        """Where too many are in, whoever came first goes; those who wait for no answer before those who do."""
+        """Drop the oldest connection where there are too many, preferably one that has no response under way."""
         others = [one for one in self.connections if isinstance(one, PeerProtocol) and one is not self]
-        staying = [one for one in others if not one.leaves]
-        if len(staying) >= MOST_OPEN:
-            goes = min(staying, key=lambda one: (one.waits, one.came))
-            goes.leaves = True
-            goes.transport.abort()
+        staying = [one for one in others if not one.dropped]
+        if len(staying) >= MAX_CONNECTIONS:
+            oldest = min(staying, key=lambda one: (one.responding, one.opened_at))
+            oldest.dropped = True
+            oldest.transport.abort()
 
     @property
-    def waits(self) -> bool:
-        """Whether an answer is under way."""
+    def responding(self) -> bool:
+        """Whether a response is under way."""
         return self.cycle is not None and not self.cycle.response_complete
 
 
-def _with(app: Any, more: dict[str, object]) -> ASGIApp:
-    """The application, told more of every request."""
+def _with_scope(app: Any, more: dict[str, object]) -> ASGIApp:
+    """The application, with more values in the scope of every request."""
 
-    async def told(scope: Scope, receive: Receive, send: Send) -> None:
+    async def called(scope: Scope, receive: Receive, send: Send) -> None:
         scope.update(more)
         await app(scope, receive, send)
 
-    return told
+    return called
 
 
-class Door(uvicorn.Server):
-    """One listening socket. Signals are the daemon's own business."""
+class ApiServer(uvicorn.Server):
+    """Serves the API on one listening socket. The daemon handles signals itself."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.open = asyncio.Event()
+        self.listening = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say so."""
+        """Start listening, and set `listening`."""
         await super().startup(sockets)
-        self.open.set()
+        self.listening.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -112,12 +114,12 @@ class Door(uvicorn.Server):
         yield
 
 
-def door(app: ASGIApp, turns: Turns) -> Door:
-    """A server for the application; it listens where `serve` is told to."""
-    return Door(
+def api_server(app: ASGIApp, queue: FairQueue) -> ApiServer:
+    """A server for the application; its `serve` takes the listening sockets."""
+    return ApiServer(
         uvicorn.Config(
             app,
-            http=partial(PeerProtocol, turns=turns),  # type: ignore[arg-type]
+            http=partial(PeerProtocol, queue=queue),  # type: ignore[arg-type]
             ws="none",
             loop="none",
             lifespan="off",
@@ -135,15 +137,15 @@ def door(app: ASGIApp, turns: Turns) -> Door:
 
 
 def unix_socket(path: Path) -> socket.socket:
-    """Listen at this path; OSError if another daemon does already."""
+    """A socket at this path; OSError if another daemon already listens there."""
     with socket.socket(socket.AF_UNIX) as other:
         if other.connect_ex(str(path)) == 0:
-            raise OSError(f"{path}: another shoed answers here; end that one first")
+            raise OSError(f"{path}: another shoed is already running; stop it first")
     path.unlink(missing_ok=True)
     sock = socket.socket(socket.AF_UNIX)
     try:
         sock.bind(str(path))
-        os.chmod(path, 0o666)  # whoever comes is named by the kernel, and has a role or none
+        os.chmod(path, 0o666)  # open to all: the kernel identifies the user, whose groups decide
     except OSError as error:
         sock.close()
         raise OSError(f"{path}: {error.strerror}") from None
@@ -151,16 +153,18 @@ def unix_socket(path: Path) -> socket.socket:
 
 
 def tcp_socket(host: str, port: int) -> socket.socket:
-    """Listen at this address of the machine itself."""
-    given = _handed_over(host, port)
-    if given:
-        return given
+    """A socket at this loopback address."""
+    passed = _from_systemd(host, port)
+    if passed:
+        return passed
     try:
         sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         if error.errno != errno.EAFNOSUPPORT:
             raise
-        raise OSError(f"{host}:{port}: the service may open no port; name this one in shoed.socket") from None
+        raise OSError(
+            f"{host}:{port}: the service is not allowed to open ports; set this address in shoed.socket"
+        ) from None
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
@@ -170,12 +174,12 @@ def tcp_socket(host: str, port: int) -> socket.socket:
     return sock
 
 
-def _handed_over(host: str, port: int) -> socket.socket | None:
-    """The socket that systemd has opened at this address for this process, if it has."""
+def _from_systemd(host: str, port: int) -> socket.socket | None:
+    """The socket that systemd has opened at this address for this process, if any."""
     if os.environ.get("LISTEN_PID") != str(os.getpid()):
         return None
     for number in range(int(os.environ.get("LISTEN_FDS", "0"))):
-        sock = socket.socket(fileno=FIRST_HANDED_OVER + number)
+        sock = socket.socket(fileno=FIRST_SYSTEMD_FD + number)
         if sock.family in (socket.AF_INET, socket.AF_INET6) and sock.getsockname()[:2] == (host, port):
             sock.set_inheritable(False)
             return sock

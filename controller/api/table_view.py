@@ -1,4 +1,4 @@
-"""The table as people see it: one picture in plain data, made from the state. Pure, and it tells of no undealt card."""
+"""The table as the screen and the CLI show it, as plain data made from the state. It never contains undealt cards."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from controller.core.rules.guards import counts, in_service, life_ms
 from controller.core.rules.sign_in import STRANGER
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 
-# What makes the cause of a warning go away.
+# What removes the cause of a warning.
 _REMEDY = {
-    "jam": "Free the jam in the {device} and say so",
+    "jam": "Free the jam in the {device}, then confirm it",
     "fail": "Switch the {device} off and on, or take it out of service",
-    "lost": "Bring the {device} back: cable, power; or take it out of service",
-    "cycle": "Look at the {device}",
-    "restart": "Look at the {device}",
-    "count": "Gather deck {deck}; a floorperson finds or declares what is wrong",
+    "lost": "Check cable and power of the {device}, or take it out of service",
+    "cycle": "Check the {device}",
+    "restart": "Check the {device}",
+    "count": "Gather deck {deck}; a floorperson finds the missing cards or declares them missing",
     "door": "Close the door of the {device}",
-    "gap": "Take every card out of the {device}; then a technician or a floorperson accepts it",
+    "gap": "Take every card out of the {device}; then a floorperson or technician accepts it",
 }
 
 
-def picture(state: State, now_ms: int) -> dict[str, Any]:
-    """Everything that a screen shows, but for the health of links and journal."""
+def table_view(state: State, now_ms: int) -> dict[str, Any]:
+    """Everything that a screen shows, except the health of links and journal."""
     game = state.setup.game
     return {
         "seq": state.seq,
@@ -62,15 +62,15 @@ def picture(state: State, now_ms: int) -> dict[str, Any]:
     }
 
 
-def stopped_picture(why: str) -> dict[str, Any]:
-    """What is shown of a table that does nothing."""
+def stopped_view(why: str) -> dict[str, Any]:
+    """The view of a table that has stopped."""
     step = {"text": "The table has stopped.", "why": why, "clause": [], "who": "technician", "allowed_actions": []}
     nothing: dict[str, Any] = {"devices": [], "decks": [], "warnings": [], "round": None, "access": {"locked": []}}
     return {"seq": 0, "table": "stopped", "table_words": "stopped", "step": step, **nothing}
 
 
 def step(found: Step) -> dict[str, Any]:
-    """What is to be done now."""
+    """The next step as the API returns it."""
     return {
         "text": found.text,
         "why": found.why,
@@ -162,15 +162,15 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
 
 
 def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
-    """A warning of a device that is out of service is set aside: it stands, and forbids nothing but the device."""
+    """A warning. If its device is out of service it is set aside: it remains, but blocks only that device."""
     aside = bool(warned.device) and not in_service(state, warned.device)
-    remedy = _REMEDY.get(key.rpartition(".")[2], "See to it").format(device=warned.device, deck=warned.deck)
+    remedy = _REMEDY.get(key.rpartition(".")[2], "Remove the cause").format(device=warned.device, deck=warned.deck)
     steps = [{"text": remedy, "done": warned.gone}]
     if aside:
         out = state.devices[warned.device].out_how
         steps = [
             {"text": f"The {warned.device} is out of service: {out}", "done": True},
-            {"text": f"Once it is mended, put the {warned.device} back in service", "done": False},
+            {"text": f"Once it is repaired, put the {warned.device} back in service", "done": False},
         ]
     return {
         "key": key,

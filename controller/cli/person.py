@@ -18,7 +18,7 @@ from controller.core.actions import Role
 from controller.daemon.config import CONFIG_FILE, ConfigError, ScreenConfig, read_config
 
 if TYPE_CHECKING:
-    from controller.daemon.people import People, Person  # loaded when used: hashing takes time to import
+    from controller.daemon.people import PeopleFile, Person  # loaded when used: hashing takes time to import
 
 
 def _people_file(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path:
@@ -124,7 +124,7 @@ def _change(change: Callable[..., str]) -> click.Command:
 
 
 @_change
-def pin(people: People, found: Person) -> str:
+def pin(people: PeopleFile, found: Person) -> str:
     """Give a person a new PIN. It is asked for, or read from standard input.
 
     \b
@@ -137,7 +137,7 @@ def pin(people: People, found: Person) -> str:
 
 @_change
 @roles_option
-def roles(people: People, found: Person, roles: tuple[str, ...]) -> str:
+def roles(people: PeopleFile, found: Person, roles: tuple[str, ...]) -> str:
     """Change a person's roles.
 
     \b
@@ -149,7 +149,7 @@ def roles(people: People, found: Person, roles: tuple[str, ...]) -> str:
 
 
 @_change
-def remove(people: People, found: Person) -> str:
+def remove(people: PeopleFile, found: Person) -> str:
     """Remove a person, who can then no longer sign in.
 
     \b
@@ -160,7 +160,7 @@ def remove(people: People, found: Person) -> str:
     return f"{found.name} can no longer sign in"
 
 
-def _find(path: Path, name: str) -> tuple[People, Person]:
+def _find(path: Path, name: str) -> tuple[PeopleFile, Person]:
     from controller.daemon.people import read_people
 
     people = read_people(path)
@@ -189,7 +189,7 @@ def _new_pin(name: str) -> str:
     return hash_pin(pin)
 
 
-def _save(path: Path, people: People, as_json: bool, done: str) -> None:
+def _save(path: Path, people: PeopleFile, as_json: bool, done: str) -> None:
     from controller.daemon.people import write_people
 
     write_people(path, people)
@@ -199,6 +199,6 @@ def _save(path: Path, people: People, as_json: bool, done: str) -> None:
         terminal.print_line(terminal.printable(f"{path}: {done}"))
 
 
-def _fields(people: People) -> list[dict[str, object]]:
+def _fields(people: PeopleFile) -> list[dict[str, object]]:
     """The people for JSON, without their PINs."""
     return [{"name": one.name, "roles": [str(role) for role in one.roles]} for one in people.person]

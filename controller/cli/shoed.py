@@ -16,7 +16,7 @@ import structlog
 
 from controller.api.app import Api
 from controller.api.event_text import event_text
-from controller.api.server import Door, door, tcp_socket, unix_socket
+from controller.api.server import ApiServer, api_server, tcp_socket, unix_socket
 from controller.core.events.event import Entry
 from controller.daemon.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
 from controller.daemon.daemon import Daemon, TableStopped
@@ -60,7 +60,7 @@ async def serve(
             starting.result()
             if play:
                 await stack.enter_async_context(simulated(daemon, *play))
-            await asyncio.gather(*(one.open.wait() for one in doors))
+            await asyncio.gather(*(one.listening.wait() for one in doors))
             if announce:
                 _announce(config)
             notify("READY=1", "STATUS=the table is up")
@@ -92,8 +92,8 @@ def _log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
     _LOG.error("unexpected", what=context.get("message"), exc_info=error if isinstance(error, Exception) else None)
 
 
-def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> list[Door]:
-    """Listen at the control socket, and for the screen if it is configured, until the stack is closed."""
+def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> list[ApiServer]:
+    """Listen at the socket, and for the screen if there is one; all of it ends with the stack."""
     path = Path(config.control.socket)
     sockets = [unix_socket(path)]
     stack.callback(path.unlink, missing_ok=True)
@@ -101,10 +101,10 @@ def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> l
         sockets.append(tcp_socket(*listen_address(config.screen)))
     doors = []
     for sock in sockets:
-        one = door(api.app, api.turns)
+        one = api_server(api.app, api.queue)
         task = asyncio.create_task(one.serve([sock]), name="door")
 
-        async def close(one: Door = one, task: asyncio.Task[None] = task) -> None:
+        async def close(one: ApiServer = one, task: asyncio.Task[None] = task) -> None:
             one.should_exit = True
             await task
 

@@ -1,1 +1,1 @@
-"""The running table: configuration, journal, clock, devices and people, put together by `Daemon`."""
+"""The running table: `Daemon` brings configuration, journal, clock, devices and people together."""

@@ -1,4 +1,4 @@
-"""The table's configuration: one TOML file, checked as a whole before anything is started."""
+"""The table's configuration: one TOML file, checked as a whole before the daemon starts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from typing import Annotated, Any
 import msgspec
 
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
-from controller.games import DRAGON_POKER
+from controller.games import GAMES
 from controller.games.game import Method
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
 
 CONFIG_FILE = Path("/etc/shoed/table.toml")
-GAMES = {"dragon_poker": DRAGON_POKER}
 
 
 class ConfigError(Exception):
-    """A configuration that cannot be used. The text has a line for each thing that is wrong."""
+    """A configuration that cannot be used. The text has one line per error."""
 
 
 class LimitsConfig(Limits, frozen=True, forbid_unknown_fields=True):
-    """[table.limits]: as the core has them, and nothing else."""
+    """[table.limits]: the core's time limits."""
 
 
 class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[table]: how the table is equipped and what is played on it."""
+    """[table]: the game, the dealing method and the decks."""
 
     game: str = "dragon_poker"
     method: Method = Method.AUTOMATED_SHOE
@@ -39,7 +38,7 @@ class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[shuffler]: where it is and what it can do."""
+    """[shuffler]: its port and its capabilities."""
 
     port: str
     baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
@@ -50,20 +49,20 @@ class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ShoeConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[shoe]: where it is."""
+    """[shoe]: its port."""
 
     port: str
     baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
 
 
 class JournalConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[journal]: where everything is written down."""
+    """[journal]: its file."""
 
     file: str = "/var/lib/shoed/journal.db"
 
 
 class ControlConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[control]: the Unix socket, and which groups of the system have which role."""
+    """[control]: the Unix socket, and the system groups that have each role."""
 
     socket: str = "/run/shoed/control.sock"
     dealer: tuple[str, ...] = ("shoed-dealer",)
@@ -73,16 +72,16 @@ class ControlConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ScreenConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[screen]: the page for dealer and floorperson. Without this section there is none."""
+    """[screen]: the page for dealer and floorperson. Without this section there is no screen."""
 
     listen: str = "127.0.0.1:8053"
     people: str = "/etc/shoed/people.toml"
-    dealer_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 480  # signed out after this time without a touch
+    dealer_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 480  # signed out when idle for this long
     floor_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 5
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True):
-    """The whole file."""
+    """The whole configuration."""
 
     name: str = "Table 1"
     table: TableConfig = msgspec.field(default_factory=TableConfig)
@@ -93,7 +92,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
     screen: ScreenConfig | None = None
 
     def setup(self) -> Setup:
-        """The table as the core knows it."""
+        """The core's set-up of this table."""
         shuffler = self.shuffler
         kind = (
             ShufflerKind(shuffler.counts, shuffler.feeds_shoe, shuffler.reshuffles, shuffler.recognises)
@@ -112,45 +111,45 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
         )
 
     def port(self, device: str) -> ShufflerConfig | ShoeConfig:
-        """Where a device of the set-up is."""
+        """The section with the port of a device that the set-up has."""
         found = self.shuffler if device == "shuffler" else self.shoe
         assert found is not None
         return found
 
 
 def read_config(path: Path) -> Config:
-    """Read and check a configuration as a whole; ConfigError names everything that is wrong with it."""
+    """Read and check a configuration file; ConfigError lists everything that is wrong with it."""
     try:
         text = path.read_text()
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: this is no text in UTF-8 (byte {error.start})") from None
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
     return parse_config(text, str(path))
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """A text as TOML; ValueError tells why it is none."""
+    """Parse TOML; ValueError says why it is not valid."""
     try:
         found = tomllib.loads(text)
         if _too_large(found):
-            raise ValueError("it has a number that does not fit into 64 bits")
+            raise ValueError("it contains a number that does not fit into 64 bits")
         return found
     except RecursionError:
-        raise ValueError("this is no TOML: it is nested too deeply") from None
+        raise ValueError("not valid TOML: it is nested too deeply") from None
     except ValueError as error:
-        raise ValueError(f"this is no TOML: {error}") from None
+        raise ValueError(f"not valid TOML: {error}") from None
 
 
 def _too_large(value: Any) -> bool:
-    """TOML knows numbers of 64 bits; Python takes any, and then cannot even print the longest of them."""
+    """TOML numbers have 64 bits. Python accepts longer ones, and then fails to print the longest of them."""
     if isinstance(value, dict | list):
         return any(_too_large(inner) for inner in (value.values() if isinstance(value, dict) else value))
     return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def parse_config(text: str, source: str) -> Config:
-    """The same from a text; `source` names it."""
+    """Check a configuration given as text; `source` names it in errors."""
     try:
         found = parse_toml(text)
     except ValueError as error:
@@ -165,12 +164,12 @@ def parse_config(text: str, source: str) -> Config:
 
 
 def _faults_by_type(found: dict[str, Any]) -> list[str]:
-    """A fault for each part of the file that is not what it must be: unknown keys, values of a wrong kind."""
+    """Unknown keys and values of the wrong type, one error for each section."""
     faults = []
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(Config)}
     for name, value in found.items():
         if name not in fields:
-            faults.append(f"{name}: nobody knows this; known are {', '.join(fields)}")
+            faults.append(f"{name}: unknown key; expected one of {', '.join(fields)}")
             continue
         fault = _fault_of_part(name, value, fields[name], found)
         if fault:
@@ -187,10 +186,10 @@ def _fault_of_part(name: str, value: Any, kind: Any, found: dict[str, Any]) -> s
         unknown = re.search(r"unknown field `([^`]*)`", text)
         if unknown:
             known = ", ".join(_keys(kind, path.removeprefix(name).lstrip(".")))
-            return f"{path}.{unknown[1]}: nobody knows this; known are {known}"
+            return f"{path}.{unknown[1]}: unknown key; expected one of {known}"
         missing = re.search(r"missing required field `([^`]*)`", text)
         if missing:
-            return f"{path}.{missing[1]}: this is missing"
+            return f"{path}.{missing[1]}: missing; this key is required"
         return f"{path}: found {_shown(_at(found, path))}; {_allowed(text, kind, path)}"
     return ""
 
@@ -202,12 +201,12 @@ def _shown(value: Any) -> str:
 
 def _allowed(text: str, kind: Any, path: str) -> str:
     if path == "table.method":
-        return f"allowed are {', '.join(repr(str(method)) for method in Method)}"
+        return f"expected one of {', '.join(repr(str(method)) for method in Method)}"
     return text[0].lower() + text[1:].replace("`", "")
 
 
 def _keys(kind: Any, path: str) -> list[str]:
-    """The keys that a part of the file may have."""
+    """The keys that a section may have."""
     for option in getattr(kind, "__args__", (kind,)):
         if isinstance(option, type) and issubclass(option, msgspec.Struct):
             fields = {field.encode_name: field.type for field in msgspec.structs.fields(option)}
@@ -227,12 +226,12 @@ def _at(found: Any, path: str) -> Any:
 
 
 def _faults_of(config: Config) -> list[str]:
-    """What is wrong with values that are each of the right kind."""
+    """Errors in values that have the right type."""
     faults = []
     if not config.name.strip():
-        faults.append("name: found ''; the table needs a name")
+        faults.append("name: found ''; expected a name for the table")
     if config.table.game not in GAMES:
-        return [f"table.game: found {config.table.game!r}; known are {', '.join(GAMES)}"]
+        return [f"table.game: unknown game {config.table.game!r}; expected one of {', '.join(GAMES)}"]
     fault = setup_fault(config.setup())
     if fault:
         clause = ", ".join(fault.rules)
@@ -241,7 +240,7 @@ def _faults_of(config: Config) -> list[str]:
         section = config.shuffler if device == "shuffler" else config.shoe
         if section is None:
             faults.append(
-                f"{device}: this section is missing; dealing by {config.table.method} needs [{device}] with a port"
+                f"{device}: missing section; the dealing method {config.table.method} needs [{device}] with a port"
             )
             continue
         try:
@@ -249,7 +248,7 @@ def _faults_of(config: Config) -> list[str]:
         except PortUnsuitable as error:
             faults.append(f"{device}.port: {error}")
     if config.shoe and "shoe" not in devices_of(config.setup()):
-        faults.append(f"shoe: found a section; dealing by {config.table.method} drives no shoe")
+        faults.append(f"shoe: unexpected section; the dealing method {config.table.method} uses no automated shoe")
     if config.screen:
         faults += _faults_of_screen(config.screen)
     return faults
@@ -263,9 +262,7 @@ def _faults_of_screen(screen: ScreenConfig) -> list[str]:
     except ValueError:
         good = False
     return (
-        []
-        if good
-        else [f"screen.listen: found {screen.listen!r}; allowed is a loopback address, such as 127.0.0.1:8053"]
+        [] if good else [f"screen.listen: found {screen.listen!r}; expected a loopback address such as 127.0.0.1:8053"]
     )
 
 
@@ -276,20 +273,20 @@ def listen_address(screen: ScreenConfig) -> tuple[str, int]:
 
 
 EXAMPLE = """\
-# The configuration of one table. `shoectl config check` looks through it; `systemctl restart shoed` takes it up.
+# The configuration of one table. Check it with `shoectl config check`; `systemctl restart shoed` applies it.
 name = "Table 1"
 
 [table]
 game = "dragon_poker"
 method = "automated_shoe"       # or manual_shoe, hand
-backs = ["red", "blue"]         # one colour for each deck; two decks need a shuffler (3.B)
+backs = ["red", "blue"]         # one colour per deck; two decks require a shuffler (3.B)
 seats = 6
-hold_dealer = false             # the dealer's stack stays in the shoe until the players have acted (10.B(3)(4))
+hold_dealer = false             # keep the dealer's stack in the shoe until the players have acted (10.B(3)(4))
 
 # [table.limits]                # milliseconds; these are the defaults
 # shuffle_ms = 180000
 # dispense_ms = 15000
-# grace_ms = 10000              # a link that is back within this time has lost nothing
+# grace_ms = 10000              # a link that is restored within this time has no consequences
 
 [shuffler]
 port = "/dev/shoed/shuffler"    # or usb:1209:5d0e:SERIAL, socket://HOST:PORT, rfc2217://HOST:PORT
@@ -306,7 +303,7 @@ baud = 115200
 [journal]
 file = "/var/lib/shoed/journal.db"
 
-[control]                       # the Unix socket of shoectl; which groups of the system have which role
+[control]                       # the Unix socket of shoectl, and the system groups that have each role
 socket = "/run/shoed/control.sock"
 dealer = ["shoed-dealer"]
 floor = ["shoed-floor"]
@@ -315,7 +312,7 @@ auditor = ["shoed-auditor"]
 
 [screen]                        # leave this section out for a table without a screen
 listen = "127.0.0.1:8053"
-people = "/etc/shoed/people.toml"   # `shoectl person add` writes it
-dealer_minutes = 480            # signed out after this time without a touch
+people = "/etc/shoed/people.toml"   # written by `shoectl person add`
+dealer_minutes = 480            # signed out when idle for this long
 floor_minutes = 5
 """

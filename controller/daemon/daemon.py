@@ -1,8 +1,8 @@
-"""The daemon's heart: the live table with real time, real connections and a journal on disk.
+"""The daemon: a live table with real time, real connections and a journal on disk.
 
-Everything runs in one loop. A report is decided, stored and acted upon before the next one is looked at. When the
-journal fails, the table stops: no command goes out, no event of a device counts as stored, and the daemon tries again
-from what is on the disk.
+Everything runs in one event loop. A report is decided, stored and acted upon before the next one is processed. When
+the journal fails, the table stops: no command is sent, no device event counts as stored, and the daemon starts again
+from what is on disk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -39,10 +39,13 @@ from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import AnyCommand
 from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
 
-RETRY_S = 5.0  # how soon a table that stopped tries to start again
-SAMPLE_S = 10.0  # how often the health of the links is noted
+if TYPE_CHECKING:
+    from controller.daemon.simulate import TableSimulation
+
+RETRY_S = 5.0  # how soon a stopped table tries to start again
+SAMPLE_S = 10.0  # how often the health of the links is recorded
 KEPT_SAMPLES = 2160  # six hours
-VERIFY_S = 600.0  # how often what was written since the last look is read back and checked
+VERIFY_S = 600.0  # how often newly written events are read back and verified
 WRITES_KEPT = 512
 ROLES = {"shuffler": wire.DeviceRole.SHUFFLER, "shoe": wire.DeviceRole.SHOE}
 
@@ -50,31 +53,31 @@ Listener = Callable[[str, list[Entry]], None]
 
 
 class TableStopped(Exception):
-    """The table does nothing now; the text says why."""
+    """The table is stopped; the text says why."""
 
 
 @dataclass
-class Line:
-    """A device's connection and what was noted of it."""
+class DeviceLine:
+    """A device's connection and the history of its health."""
 
     connection: Connection
     running: asyncio.Task[None]
     version: int = 0
     trouble: str = ""
     history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT_SAMPLES))
-    noted: tuple[int, int] = (0, 0)  # resends and bad frames at the last sample
+    sampled: tuple[int, int] = (0, 0)  # resends and bad frames at the last sample
 
     @property
     def health(self) -> str:
-        """How the link does: ok, degraded or down."""
+        """The health of the link: ok, degraded or down."""
         if self.connection.stage is not Stage.READY:
             return "down"
         counters = self.connection.session.link.counters
-        return "degraded" if (counters.resends, counters.bad_frames) != self.noted else "ok"
+        return "degraded" if (counters.resends, counters.bad_frames) != self.sampled else "ok"
 
 
 class Daemon:
-    """One table, its journal and its devices. `take` is the only way in."""
+    """One table, its journal and its devices. Everything that happens goes through `take`."""
 
     def __init__(self, config: Config, *, new_journal: bool = False) -> None:
         self.config = config
@@ -82,11 +85,11 @@ class Daemon:
         self.live: LiveTable | None = None
         self.stopped = "the table is starting"
         self.clock = TableClock(0)
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[str, DeviceLine] = {}
         self.write_s: deque[float] = deque(maxlen=WRITES_KEPT)
         self.verified = Checkpoint(0, "")
         self.counted: dict[str, int] = {}
-        self.simulation: Any = None  # what plays the hardware, if something does
+        self.simulation: TableSimulation | None = None
         self._new_journal = new_journal
         self._had_journal = False
         self._journal: Journal | None = None
@@ -96,35 +99,35 @@ class Daemon:
         self._timer_at = math.inf
         self._hotplug = Hotplug()
         self._started = asyncio.Event()
-        self._keeping: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._log = structlog.get_logger()
 
     # --- what others see --------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
-        """What the table believes; TableStopped where there is none."""
+        """The state of the table; TableStopped if it is stopped."""
         if self.live is None:
             raise TableStopped(self.stopped)
         return self.live.state
 
     @property
     def journal_file(self) -> Path:
-        """Where everything is written down."""
+        """The journal's file."""
         return Path(self.config.journal.file)
 
     @property
     def now_ms(self) -> int:
-        """The table's time."""
+        """The table's time in milliseconds."""
         return round(self.clock.now() * 1000)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Tell a listener of every batch of events once it is stored; gives the way to stop it."""
+        """Call a listener with every batch of stored events; returns a function that removes the listener."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def take(self, report: Report) -> list[Entry]:
-        """Decide, store, act. TableStopped if the journal cannot be written: then nothing was done."""
+        """Decide, store, act. TableStopped if the journal cannot be written; then nothing was done."""
         if self.live is None:
             raise TableStopped(self.stopped)
         ts = timestamp(datetime.now(UTC))
@@ -134,9 +137,9 @@ class Daemon:
         except JournalError as error:
             self._halt(str(error))
             raise TableStopped(self.stopped) from None
-        except Exception as error:  # a mistake of ours: what is on the disk is right, what is in memory may not be
+        except Exception as error:  # a bug: the journal is right, the state in memory may not be
             self._log.exception("decision failed", report=type(report).__name__)
-            self._halt(f"an error in the program ({type(error).__name__}); tell its makers, with `shoectl bundle`")
+            self._halt(f"internal error ({type(error).__name__}); report it with the output of `shoectl bundle`")
             raise TableStopped(self.stopped) from None
         if events:
             self.write_s.append(time.perf_counter() - begun)
@@ -150,49 +153,49 @@ class Daemon:
     # --- starting and stopping --------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Come up, and stay up. Returns when the table works for the first time."""
+        """Start the table and keep it running. Returns once it runs for the first time."""
         await self._hotplug.start()
-        self._keeping = [
+        self._tasks = [
             asyncio.create_task(self._keep_running(), name="table"),
-            asyncio.create_task(self._keep_notes(), name="link health"),
+            asyncio.create_task(self._keep_sampling(), name="link health"),
             asyncio.create_task(self._keep_verifying(), name="verification"),
         ]
         started = asyncio.create_task(self._started.wait())
-        await asyncio.wait([started, *self._keeping], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([started, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
             started.cancel()
-            self.failed()
+            self.raise_failure()
 
-    def failed(self) -> None:
-        """Raise what has ended one of the tasks that never end, if something has."""
-        for task in [*self._keeping, *(line.running for line in self.lines.values())]:
+    def raise_failure(self) -> None:
+        """Raise the exception that has ended one of the background tasks, if any has."""
+        for task in [*self._tasks, *(line.running for line in self.lines.values())]:
             if task.done() and not task.cancelled() and task.exception():
                 raise task.exception()  # type: ignore[misc]
 
     async def close(self) -> None:
-        """Say goodbye to the devices and let go of the journal."""
-        for task in self._keeping:
+        """Close the connections to the devices and the journal."""
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._keeping, return_exceptions=True)
-        self._let_go("the daemon has ended")
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._shut_down("the daemon has ended")
         await self._hotplug.close()
 
     async def _keep_running(self) -> None:
         while True:
             if self.live is None:
                 try:
-                    self._come_up()
+                    self._start_table()
                     self._started.set()
                 except (JournalError, TableStopped) as error:
                     first = self.stopped != str(error)
-                    self._let_go(str(error))
-                    note = self._log.error if first else self._log.debug
-                    note("table stopped", reason=self.stopped, again_in_s=RETRY_S)
+                    self._shut_down(str(error))
+                    log = self._log.error if first else self._log.debug
+                    log("table stopped", reason=self.stopped, retry_in_s=RETRY_S)
                     notify(f"STATUS=stopped: {self.stopped}", "EXTEND_TIMEOUT_USEC=60000000")
             await asyncio.sleep(RETRY_S)
 
-    def _come_up(self) -> None:
-        """Start from the journal, and from nothing else."""
+    def _start_table(self) -> None:
+        """Start the table from the journal alone."""
         journal = self._journal = Journal(self.journal_file, create=self._may_create())
         self._had_journal = True
         seen = 0
@@ -201,7 +204,7 @@ class Daemon:
             nonlocal seen
             seen += 1
             if seen % 100_000 == 0:
-                notify(f"STATUS=verified {seen} events of the journal", "EXTEND_TIMEOUT_USEC=60000000")
+                notify(f"STATUS=verified {seen} journal events", "EXTEND_TIMEOUT_USEC=60000000")
 
         self.verified = journal.verify(journal.verified(), checked)
         if self.verified.seq:
@@ -216,29 +219,32 @@ class Daemon:
         self._configure()
         for name in self.state.devices:
             self.lines[name] = self._connect(name)
-        self._log.info("table up", events=self.state.seq, away_ms=away_ms, table=str(self.state.table))
+        self._log.info("table started", events=self.state.seq, away_ms=away_ms, table=str(self.state.table))
         notify("STATUS=the table is up")
 
     def _may_create(self) -> bool:
-        """A journal that was here before must not be replaced in silence: its numbers would be given twice.
+        """Whether a new journal may be created where there is none.
 
-        Its disk may be away for a moment, with the lock file too.
+        A journal that existed must not be replaced silently, or its event numbers would be used twice: its disk, with
+        the lock file, may only be unavailable for a moment.
         """
         if self._had_journal:
             return False
         return self._new_journal or not was_made(self.journal_file)
 
     def _configure(self) -> None:
-        """Take the set-up from the configuration, as soon as the table is closed."""
+        """Apply the configuration if the table is closed."""
         if self.state.configured and self.state.setup == self.setup:
             return
         if self.state.table is not TableState.CLOSED:
-            self._log.warning("the configuration differs from the table that is open; it counts once that is closed")
+            self._log.warning(
+                "the configuration has changed, but the table is open: close it and restart shoed to apply it"
+            )
             self.setup = self.state.setup
             return
         self.take(Configure(who="configuration", role=Role.TECHNICIAN, setup=self.setup))
 
-    def _connect(self, name: str) -> Line:
+    def _connect(self, name: str) -> DeviceLine:
         assert self.live is not None
         section = self.config.port(name)
         session = HostSession(
@@ -258,15 +264,15 @@ class Daemon:
         )
         for command in self.live.unanswered(name):
             connection.give(command)
-        return Line(connection, asyncio.create_task(connection.run(), name=name))
+        return DeviceLine(connection, asyncio.create_task(connection.run(), name=name))
 
     def _halt(self, why: str) -> None:
-        """The journal has failed: nothing more is done until it can be opened anew."""
+        """Stop the table until the journal can be opened again."""
         self._log.error("table stopped", reason=why)
         notify(f"STATUS=stopped: {why}")
-        self._let_go(why)
+        self._shut_down(why)
 
-    def _let_go(self, why: str) -> None:
+    def _shut_down(self, why: str) -> None:
         self.live = None
         self.stopped = why
         if self._timer:
@@ -285,7 +291,7 @@ class Daemon:
 
     def _send(self, device: str, command: AnyCommand) -> None:
         line = self.lines.get(device)
-        if line:  # else it is not connected yet, and gets what is unanswered when it is
+        if line:  # if not, the command is unanswered and is sent when the device connects
             line.connection.give(command)
 
     def _forget(self, device: str, mark: EventMark) -> None:
@@ -299,7 +305,7 @@ class Daemon:
     def _happened(self, name: str, happening: Happening) -> None:
         line = self.lines.get(name)
         if self.live is None or line is None:
-            return  # the table has just stopped: the device keeps what it has to tell
+            return  # the table has just stopped: the device keeps its events
         if isinstance(happening, Ready):
             line.trouble, line.version = "", happening.version
         report = report_of(name, line.connection.session.boot, happening)
@@ -316,13 +322,13 @@ class Daemon:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def beat(self) -> None:
-        """What the watchdog is fed by: the table itself takes note that time passes."""
-        self.failed()
+        """Process the passing of time. The watchdog is only notified if this works."""
+        self.raise_failure()
         if self.live is not None:
             self.take(Tick())
 
     def _arm(self) -> None:
-        """Set the timer for what is due without a report."""
+        """Set the timer for the next deadline."""
         deadline = self.live.deadline if self.live else math.inf
         if deadline == self._timer_at:
             return
@@ -342,14 +348,14 @@ class Daemon:
             except TableStopped:
                 return
 
-    async def _keep_notes(self) -> None:
-        """Note the health of every link at intervals."""
+    async def _keep_sampling(self) -> None:
+        """Record the health of every link at intervals."""
         while True:
             await asyncio.sleep(SAMPLE_S)
             for line in self.lines.values():
                 counters = line.connection.session.link.counters
                 trip = line.connection.session.link.round_trips.summary()
-                resends, bad = line.noted
+                resends, bad = line.sampled
                 sample = {
                     "at_ms": self.now_ms,
                     "state": line.health,
@@ -358,10 +364,10 @@ class Daemon:
                     "bad_frames": counters.bad_frames - bad,
                 }
                 line.history.append(sample)
-                line.noted = (counters.resends, counters.bad_frames)
+                line.sampled = (counters.resends, counters.bad_frames)
 
     async def _keep_verifying(self) -> None:
-        """Read back what was written since the last look: a disk that forgets, or a hand in the file, is found."""
+        """Verify newly written events at intervals, to detect a failing disk or tampering."""
         while True:
             await asyncio.sleep(VERIFY_S)
             if self._journal is None:
@@ -378,7 +384,7 @@ class Daemon:
     # --- for the technician -----------------------------------------------------------------------------------------
 
     def devices(self) -> list[dict[str, Any]]:
-        """Everything about the devices and their links."""
+        """Identity, state, counters and history of every device and its link."""
         found = []
         for name in devices_of(self.setup):
             line, section = self.lines.get(name), self.config.port(name)
@@ -415,7 +421,7 @@ class Daemon:
         return found
 
     def frames(self, name: str) -> list[str]:
-        """The last frames on a link, without what is in them."""
+        """The latest frames on a link, without their contents."""
         line = self.lines.get(name)
         return list(line.connection.session.link.ring.lines()) if line else []
 

@@ -1,8 +1,8 @@
-"""The table live: a report comes in, the decision is stored, and only then do commands go out.
+"""A table with its journal: a report comes in, the decision is stored, and only then are commands sent.
 
-No asyncio and no clock here: the daemon calls it with real time and real connections, the simulations with virtual
-ones. `send`, `forget` and `withdraw` are given by the caller: a command to a device, the word that its events are
-stored, and the word that a command is not wanted any more.
+This module uses neither asyncio nor a clock: the daemon calls it with real time and real connections, the simulations
+with virtual ones. The caller supplies three functions: `send` sends a command to a device, `forget` confirms that a
+device's events are stored, and `withdraw` cancels a command that is no longer wanted.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from firmware_bridge.wire.link import Lost
 from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
 from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
-# Snapshots are of use only to the code that wrote them: a later one folds the journal instead.
+# A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
 CODE_VERSION: Final = "core-6"
-SNAPSHOT_EVERY = 2000  # events: what a start has to fold at most, some tens of milliseconds
+SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
 Forget = Callable[[str, EventMark], None]
@@ -34,7 +34,7 @@ Withdraw = Callable[[str, int], None]
 
 
 class LiveTable:
-    """One table with its journal. After an error of the journal it must be thrown away and started again."""
+    """One table with its journal. After a journal error, discard it and create a new one."""
 
     def __init__(
         self,
@@ -54,21 +54,21 @@ class LiveTable:
 
     @property
     def state(self) -> State:
-        """The state that all stored events have led to."""
+        """The state after all stored events."""
         return self.table.state
 
     @property
     def deadline(self) -> float:
-        """When `take(Tick())` is wanted, on the table's clock."""
+        """When `take(Tick())` is due, on the table's clock."""
         return self.table.deadline
 
     def take(self, report: Report, now: float, ts: str) -> list[Entry]:
-        """Decide, store, act. Raises JournalError, and then nothing was sent."""
+        """Decide, store, act. If it raises JournalError, nothing was sent."""
         table = self.table
         entries = table.handle(report, now)
         if entries:
             last = self._journal.append([NewEvent(ts, entry.kind, entry.clause, entry.event) for entry in entries])
-            assert last == entries[-1].seq, "the journal and the table count alike"
+            assert last == entries[-1].seq, "journal and table disagree on the event number"
         for entry in entries:
             event = entry.event
             if isinstance(event, CommandGiven):
@@ -81,23 +81,23 @@ class LiveTable:
             self._forget(report.device, self.mark(report.device))
         if table.state.seq >= self._snapshot_at:
             self._snapshot_at = self.state.seq + self._snapshot_every
-            with contextlib.suppress(JournalError):  # it only saves time: what was stored and sent stays done
+            with contextlib.suppress(JournalError):  # a snapshot only saves time; events are stored and sent
                 self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)
         return entries
 
     def mark(self, device: str) -> EventMark:
-        """The last event of a device that is stored: what a session begins with."""
+        """The last stored event of a device, from which a session continues."""
         found = self.state.devices.get(device)
         return EventMark(found.boot, found.last_event) if found else EventMark()
 
     def unanswered(self, device: str) -> list[AnyCommand]:
-        """The commands to a device whose fate is open: after a restart they are given again, as they are."""
+        """The commands to a device that have no answer yet: after a restart they are sent again unchanged."""
         found = self.state.devices.get(device)
         return [given.command for given in (pending_of(found) if found else [])]
 
 
 def restore(journal: Journal | MemoryJournal) -> State:
-    """The state after everything in the journal: the latest good snapshot, and the events since."""
+    """The state after everything in the journal: the latest usable snapshot plus the events since."""
     snapshot = journal.latest_snapshot(CODE_VERSION)
     state = decode(snapshot.state) if snapshot else State()
     for event in journal.events(after=state.seq):
@@ -106,7 +106,7 @@ def restore(journal: Journal | MemoryJournal) -> State:
 
 
 def report_of(device: str, boot: int, happening: Happening) -> Report | None:
-    """What a session's happening means to the table; None where it means nothing."""
+    """The report that a session's happening is to the table; None if it is of no concern."""
     if type(happening) in EVENT_TYPES:
         return DeviceEvent(device, boot, happening)  # type: ignore[arg-type]
     if isinstance(happening, COMMAND_ANSWERS):

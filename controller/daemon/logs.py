@@ -1,4 +1,4 @@
-"""Logs through structlog: JSON lines for journald, readable lines on a terminal, both on standard error."""
+"""Sets up logging with structlog, on standard error: JSON lines for journald, readable lines on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place where the controller loads the simulators: `shoed --simulate`."""
+"""`shoed --simulate`: a table with simulated devices and a robot dealer. Only this module loads the simulators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from controller.daemon.config import (
     Config,
@@ -22,14 +22,31 @@ from firmware_bridge.wire.link import LinkTiming
 if TYPE_CHECKING:
     import click
 
+    from controller.core.actions import Action
     from controller.daemon.daemon import Daemon
+    from controller.daemon.people import PeopleFile
 
 KEPT_JOURNALS = 5
-SETS = 12  # of decks in the cupboard
+DECKS_PER_BACK = 12  # in the cupboard
+
+
+class TableSimulation(Protocol):
+    """What the daemon and the API use of a simulated table."""
+
+    people: PeopleFile
+
+    def followed(self, action: Action) -> None:
+        """Let the simulated cards follow an action that the table has accepted from a person."""
+
+    def describe(self) -> dict[str, Any]:
+        """The state of the simulation, for the screen's panel."""
+
+    def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a request of the screen's panel and describe the result; ValueError if the request is wrong."""
 
 
 def simulated_config(folder: Path, listen: str) -> Config:
-    """A table with a counting shuffler that feeds an automated shoe, both played, everything in one folder."""
+    """A table with a simulated counting shuffler that feeds a simulated shoe, with all files in one folder."""
     return Config(
         name="Simulated table",
         table=TableConfig(),
@@ -42,7 +59,7 @@ def simulated_config(folder: Path, listen: str) -> Config:
 
 
 def put_journal_aside(folder: Path) -> None:
-    """Simulated cards begin anew with every start, so does their journal; the last few are kept."""
+    """Start with a new journal, as simulated cards start over too. The last few journals are kept."""
     old = sorted(folder.glob("journal-*.db"), key=lambda path: path.stat().st_mtime)
     for path in old[: max(0, len(old) - KEPT_JOURNALS + 1)]:
         path.unlink()
@@ -57,8 +74,8 @@ def put_journal_aside(folder: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot: bool) -> AsyncIterator[Any]:
-    """Play the devices on ptys in this folder, and a dealer at the table."""
+async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot: bool) -> AsyncIterator[None]:
+    """Run simulated devices on ptys in this folder, and a robot dealer at the table."""
     from simulators.control import running
     from simulators.devices.device import SimulatedTable
     from simulators.pipes.endpoints import Endpoint, PtyEndpoint
@@ -69,7 +86,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
     table = SimulatedTable(
         seed,
         now=daemon.clock.now(),
-        decks=deck_names(setup, SETS),
+        decks=deck_names(setup, DECKS_PER_BACK),
         shuffler_capabilities=capabilities(setup, "shuffler"),
         shoe_capabilities=capabilities(setup, "shoe"),
         timing=LinkTiming().scaled(speed),  # the devices' clocks run faster, the link does not
@@ -87,11 +104,11 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         daemon.simulation = simulation
         playing = asyncio.create_task(simulation.run(), name="robot dealer")
         try:
-            yield simulation
+            yield
         finally:
             playing.cancel()
             await asyncio.gather(playing, return_exceptions=True)
-            await daemon.close()  # before its devices are gone: else it would miss them, and write that down
+            await daemon.close()  # before its devices go away, which it would otherwise journal as lost
 
 
 def shoesim_command() -> click.Command:

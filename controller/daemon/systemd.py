@@ -1,4 +1,4 @@
-"""Telling systemd how the daemon does, where it was started by systemd (sd_notify(3))."""
+"""Reports the daemon's status to systemd, if it was started by systemd (sd_notify(3))."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 import socket
 
 
-def notify(*words: str) -> None:
-    """Send these assignments, such as READY=1, if somebody listens. A manager that is gone is no reason to stop."""
+def notify(*assignments: str) -> None:
+    """Send assignments such as READY=1 to systemd, if there is one. Errors are ignored."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
     if address.startswith("@"):
         address = "\0" + address[1:]
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-        out.sendto("\n".join(words).encode(), address)
+        out.sendto("\n".join(assignments).encode(), address)
 
 
 def watchdog_s() -> float:
-    """How often systemd wants to hear from this process at least; 0 if it does not."""
+    """The interval within which systemd expects a message from this process; 0 if it expects none."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return 0.0
     try:

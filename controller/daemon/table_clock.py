@@ -1,8 +1,8 @@
-"""The table's clock: it only grows, over restarts and whatever is done to the computer's wall clock.
+"""The table's clock: it never goes back, across restarts and whatever happens to the computer's wall clock.
 
-While the computer runs, its time since boot counts, which nobody can set. Over a reboot only the wall clock can tell
-how long the power was off; where it says something impossible, the time away is taken to be longer than any deck may
-be played, so that no deck is played for too long.
+While the computer is up it uses the time since boot, which cannot be set. After a reboot, only the wall clock says how
+long the computer was off. If that is not plausible, the time away is taken to be longer than any deck may be in play,
+so that no deck is played for too long.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from controller.core.state import State
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-LONGEST_AWAY_MS = 10 * 365 * 86_400_000  # a wall clock that tells more is wrong
+LONGEST_AWAY_MS = 10 * 365 * 86_400_000  # a wall clock that shows more is wrong
 
 
 def boot_id() -> str:
-    """The life of this computer, as the kernel names it; empty where it does not."""
+    """The kernel's identifier of this boot of the computer; empty if there is none."""
     try:
         return BOOT_ID.read_text().strip()
     except OSError:
@@ -27,12 +27,12 @@ def boot_id() -> str:
 
 
 def up_s() -> float:
-    """Seconds since the computer was started, also those in which it slept."""
+    """Seconds since the computer was booted, including those it was suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def time_away_ms(state: State, boot: str, up_ms: int, wall_ms: int, last_ts: str) -> int:
-    """How much later it is than the last event. `last_ts` is what the wall clock said then."""
+    """The time since the last event. `last_ts` is the wall clock's time of that event."""
     if state.host is None or not last_ts:
         return 0
     if boot and state.host.boot_id == boot and up_ms >= state.host.up_ms:
@@ -44,7 +44,7 @@ def time_away_ms(state: State, boot: str, up_ms: int, wall_ms: int, last_ts: str
 
 
 class TableClock:
-    """Seconds on the table's clock, from a given reading on."""
+    """Seconds on the table's clock, continuing from a given time."""
 
     def __init__(self, now_ms: int, up: Callable[[], float] = up_s) -> None:
         self._up = up

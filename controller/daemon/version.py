@@ -1,4 +1,4 @@
-"""The version of this program, as the package says it."""
+"""The version of the installed package."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from controller.games.rulebook import Rulebook
 
 __all__ = ["DRAGON_POKER", "GAMES", "RULEBOOK", "rulebook_of"]
 
-GAMES: dict[str, Game] = {"dragon-poker": DRAGON_POKER}
+GAMES: dict[str, Game] = {"dragon_poker": DRAGON_POKER}
 _RULEBOOKS: dict[str, Rulebook] = {DRAGON_POKER.name: RULEBOOK}
 
 

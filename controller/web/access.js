@@ -1,16 +1,15 @@
-// Who has signed in at this screen: the names in the bar, the PIN pad, lock-outs and their end.
+// Who is signed in at this screen: the names in the bar, the PIN pad, and lock-outs.
 
 import { get, post, remove, useToken } from "./api.js";
 import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
-import { byId, duration, el, fill, icon, words } from "./dom.js";
+import { byId, capitalise, duration, el, fill, icon, roleWords, words } from "./dom.js";
 
-const LONGEST_PIN = 12;
+const MAX_PIN_LENGTH = 12;
 let people = [];
 let nowMs = () => 0;
 let simulated = () => false;
 let changed = () => {};
 
-export const signedIn = () => people;
 export const hasRole = (roles) => people.some((person) => roles.includes(person.role));
 
 export async function startAccess(now, isSimulated, listener) {
@@ -41,16 +40,16 @@ function showPeople() {
     ...list.map((person) =>
       el("span", { class: `person role-${person.role}` },
         el("span", { class: "person-words" }, el("span", { class: "person-name", text: person.name }),
-          el("span", { class: "person-role", text: person.left ? `${person.role}, ${person.left}` : person.role })),
+          el("span", { class: "person-role", text: [roleWords(person.role), person.left].filter(Boolean).join(", ") })),
         el("button", {
           type: "button", class: "icon-button", data: { key: `out-${person.role}` },
-          "aria-label": `Sign ${person.name} out`, onclick: () => signOut(person),
+          "aria-label": `Sign out ${person.name}`, onclick: () => signOut(person),
         }, icon("out")))),
     el("button", { type: "button", class: "sign-in", data: { key: "sign-in" }, onclick: () => askSignIn() }, "Sign in"),
   ]);
 }
 
-/** Minutes are told when they are few. */
+/** The remaining time, once it is an hour or less. */
 function timeLeft(until) {
   const minutes = Math.ceil((until - nowMs()) / 60000);
   return until && minutes <= 60 ? `${minutes} min` : "";
@@ -65,46 +64,46 @@ async function signOut(person) {
   }
 }
 
-/** Ask for a PIN of somebody with one of these roles; true when somebody has signed in. */
+/** Ask a person with one of these roles to sign in; resolves to true once someone has. */
 export function askSignIn(roles = null) {
   return new Promise((resolve) => {
     let done = false;
     const finish = () => resolve(done);
     Promise.all([get("people"), simulatedPins()]).then(([{ people: list }, pins]) => {
       const fit = list.filter((person) => !roles || person.roles.some((role) => roles.includes(role)));
-      const title = roles ? `Sign in: ${roles.map(words).join(" or ")}` : "Sign in";
+      const title = roles ? `Sign in: ${roles.map(roleWords).join(" or ")}` : "Sign in";
       const body = el("div", { class: "dialog-body" });
       const pick = (person) => pinPad(body, person, pins.get(person.name), () => { done = true; closeDialog(); });
       body.append(el("div", { class: "choices", role: "group", "aria-label": "Who are you?" },
         ...fit.map((person) => {
           const left = person.locked_until_ms ? person.locked_until_ms - nowMs() : 0;
           return el("button", { type: "button", class: "choice", onclick: () => pick(person) },
-            el("strong", { text: person.name }), el("span", { text: person.roles.map(words).join(", ") }),
+            el("strong", { text: person.name }), el("span", { text: person.roles.map(roleWords).join(", ") }),
             left > 0 ? el("span", { class: "locked", text: `locked out, ${duration(left)} left` }) : null);
         })),
-        fit.length ? null : el("p", { text: "Nobody has this role. A technician adds people in the table's set-up." }));
+        fit.length ? null : el("p", { text: "Nobody has this role. A technician can add people: shoectl person add." }));
       openDialog(title, [body], finish, "pin");
     }).catch((error) => { notice(refusalWords(error), "refused"); resolve(false); });
   });
 }
 
-/** At a simulated table everybody may know the PINs. */
+/** At a simulated table the PINs are public. */
 async function simulatedPins() {
   if (!simulated()) return new Map();
   const found = await get("simulation").catch(() => ({}));
   return new Map((found.people ?? []).map((person) => [person.name, person.pin]));
 }
 
-function pinPad(body, person, pin, signed) {
+function pinPad(body, person, pin, onSignedIn) {
   let busy = false;
   const answer = el("p", { class: "pin-answer", role: "alert" });
   const input = el("input", {
-    type: "password", inputmode: "numeric", autocomplete: "off", maxlength: LONGEST_PIN, class: "pin-input",
+    type: "password", inputmode: "numeric", autocomplete: "off", maxlength: MAX_PIN_LENGTH, class: "pin-input",
     "aria-label": `PIN of ${person.name}`, autofocus: true,
   });
   const press = (key) => {
     if (key === "⌫") input.value = input.value.slice(0, -1);
-    else if (input.value.length < LONGEST_PIN) input.value += key;
+    else if (input.value.length < MAX_PIN_LENGTH) input.value += key;
   };
   const send = async () => {
     if (busy || !input.value) return;
@@ -112,7 +111,7 @@ function pinPad(body, person, pin, signed) {
     try {
       use(await post("session", { name: person.name, pin: input.value }));
       notice(`${person.name} has signed in.`);
-      signed();
+      onSignedIn();
     } catch (error) {
       const wait = error.retryAfterMs ? ` ${duration(error.retryAfterMs)} left.` : "";
       answer.replaceChildren(...refusalWords(error), wait);
@@ -126,21 +125,21 @@ function pinPad(body, person, pin, signed) {
     el("button", { type: "button", "aria-label": key === "⌫" ? "Delete" : key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
   const ok = el("button", { type: "submit", class: "primary" }, "OK");
   const form = el("form", { class: "pin-form", onsubmit: (event) => { event.preventDefault(); send(); } },
-    el("p", { class: "pin-who" }, el("strong", { text: person.name }), ` ${person.roles.map(words).join(", ")}`),
+    el("p", { class: "pin-who" }, el("strong", { text: person.name }), ` ${person.roles.map(roleWords).join(", ")}`),
     pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
     input, answer, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
   body.replaceChildren(form);
   input.focus();
 }
 
-/** Lock-outs as alarms of their own kind: everybody sees them, a floorperson ends them. */
+/** Lock-outs, shown like alarms to everyone; a floorperson can end them. */
 export function lockOuts(locked) {
   return locked.map(({ name, until_ms: until }) =>
     el("article", { class: "alarm lock-out" },
-      el("h3", { text: `${name} is locked out` }),
-      el("p", { text: `Too many wrong PINs. It ends by itself in ${duration(Math.max(0, until - nowMs()))}.` }),
+      el("h3", { text: capitalise(`${name} is locked out`) }),
+      el("p", { text: `Too many wrong PINs. The lock-out ends in ${duration(Math.max(0, until - nowMs()))}.` }),
       el("button", { type: "button", class: "small-button", data: { key: `unlock-${name}` }, onclick: () => unlock(name) },
-        "End the lock-out (floor)")));
+        "End the lock-out (floorperson)")));
 }
 
 async function unlock(name) {

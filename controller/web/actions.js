@@ -1,13 +1,13 @@
-// What people can tell the table: the buttons that answer the step, the dealer's own, all others, and their forms.
-// Which are live, what fields they have and whose part they are comes from the daemon; nothing of the rules is here.
+// The actions of the table: buttons for the current step, the dealer's buttons, all other actions, and their forms.
+// Which are allowed, which fields they have and which roles they need comes from the daemon; no rules are coded here.
 
 import { askSignIn, hasRole } from "./access.js";
 import { get, post } from "./api.js";
 import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
-import { byId, el, fill, icon, placeWords, words } from "./dom.js";
+import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
 import { backSwatch } from "./picture.js";
 
-// The dealer's own buttons stand always in the same places.
+// The dealer's buttons, always in the same places.
 const DOCK = ["close_bets", "players_acted", "reveal_dealer", "collect_all", "remove_stub",
   "report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number"];
 
@@ -25,15 +25,15 @@ const GROUPS = [
     "unlock_person"]],
 ];
 
-// One touch by mistake must not void a round or clear a table.
+// An accidental touch must not void a round or close the table.
 const ASK_FIRST = new Set(["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "idle_table", "close_table"]);
-const HIDDEN = new Set(["configure"]); // a set-up is a file, not a form
+const HIDDEN = new Set(["configure"]); // comes from the configuration file
 
 let known = new Map();
 let table = null;
 let stale = true;
 let fetching = null;
-let heldAt = -1; // the picture that was answered: a second touch on it means nothing
+let heldAt = -1; // the event number at which a button was pressed: a second press on the same picture is ignored
 const HELD_MS = 1000;
 
 export function useTable(picture) {
@@ -48,7 +48,7 @@ export function setStale(now) {
   show();
 }
 
-/** Fetch what is possible now; while one request is under way, at most one more waits. */
+/** Fetch which actions are possible now; while one request is under way, at most one more waits. */
 function refresh() {
   if (fetching) {
     fetching.again = true;
@@ -88,7 +88,7 @@ function show() {
   ]);
 }
 
-/** An action as it is now: what was fetched is a moment old, the picture is not. */
+/** An action with its current state: the fetched list may be slightly older than the picture. */
 function now(name) {
   const action = known.get(name);
   const possible = table.step.allowed_actions?.includes(name) ?? true;
@@ -97,7 +97,7 @@ function now(name) {
 
 function padlock(action, given = {}) {
   const roles = rolesOf(action, given);
-  return hasRole(roles) ? null : icon("lock", `needs ${roles.join(" or ")}:`);
+  return hasRole(roles) ? null : icon("lock", `needs ${roles.map(roleWords).join(" or ")}:`);
 }
 
 function offerTitle(action, offer) {
@@ -105,7 +105,7 @@ function offerTitle(action, offer) {
   return answer === undefined ? action.title : `${action.title}: ${answer ? "yes" : "no"}`;
 }
 
-/** Every action, by topic; those that are not possible now say why. */
+/** Every action, by topic; those that are not possible now show the reason. */
 function openAll() {
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
   const groups = [...GROUPS.map(([title, names]) => [title, names.map(now).filter(Boolean)]), ["More", left]];
@@ -116,20 +116,20 @@ function openAll() {
           type: "button", class: "action", disabled: !action.allowed, data: { action: action.action },
           onclick: () => begin(action, {}, true),
         }, el("span", { class: "action-title" }, padlock(action), action.title),
-        el("span", { class: "action-why", text: action.allowed ? action.roles.join(", ") : (action.why_not?.reason ?? "not now") }))))));
+        el("span", { class: "action-why", text: action.allowed ? action.roles.map(roleWords).join(", ") : capitalise(action.why_not?.reason ?? "not now") }))))));
   openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
 }
 
-// --- telling ------------------------------------------------------------------------------------------------------
+// --- taking an action ---------------------------------------------------------------------------------------------
 
-/** Whose part it is: a warning says itself who may clear it. */
+/** The roles that may take an action; some warnings can only be cleared by a floorperson. */
 function rolesOf(action, given) {
   const warned = table.warnings.find((one) => action.action === "clear_warning" && one.key === given.warning);
   return warned?.needs === "floor" ? ["floor"] : action.roles;
 }
 
-/** Somebody has pressed a button: sign in where needed, ask for what is not known, then tell the table. */
-export async function begin(action, given = {}, all = false) {
+/** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
+async function begin(action, given = {}, all = false) {
   const roles = rolesOf(action, given);
   if (!hasRole(roles) && !(await askSignIn(roles))) return;
   const open = action.fields.filter((field) => !(field.name in given));
@@ -137,11 +137,11 @@ export async function begin(action, given = {}, all = false) {
   if (ask || ASK_FIRST.has(action.action)) openForm(action, given);
   else {
     if (byId("dialog").open) closeDialog();
-    await tell(action, given).catch((error) => notice(refusalWords(error), "refused"));
+    await submit(action, given).catch((error) => notice(refusalWords(error), "refused"));
   }
 }
 
-async function tell(action, fields) {
+async function submit(action, fields) {
   const { action: _, ...values } = fields;
   const [role, ...others] = rolesOf(action, values);
   const wanted = others.length ? {} : { role };
@@ -161,14 +161,14 @@ function openForm(action, given) {
     send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""));
   };
   const set = (name) => (value) => { values[name] = value; check(); };
-  const given_ = Object.entries(given).filter(([name]) => name !== "action");
+  const fixed = Object.entries(given).filter(([name]) => name !== "action");
   const form = el("form", {
     class: "dialog-body form",
     onsubmit: async (event) => {
       event.preventDefault();
       send.disabled = true;
       try {
-        await tell(action, values);
+        await submit(action, values);
         closeDialog();
       } catch (error) {
         answer.replaceChildren(...refusalWords(error));
@@ -176,9 +176,9 @@ function openForm(action, given) {
       }
     },
   },
-  given_.length ? el("p", { class: "given" }, ...given_.map(([name, value]) => el("span", { class: "chip", text: `${words(name)}: ${placeWords(value)}` }))) : null,
+  fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", text: `${words(name)}: ${placeWords(value)}` }))) : null,
   ...open.map((field) => fieldset(field, set(field.name), given)),
-  open.length || action.fields.length ? null : el("p", { text: "Say so to the table?" }),
+  open.length || action.fields.length ? null : el("p", { text: "Confirm this action?" }),
   answer, send);
   openDialog(action.title, [form]);
   check();
@@ -224,7 +224,7 @@ const yesNo = (field, set, initial) => radios([[true, "Yes"], [false, "No"]], se
 function seatsField(field, set) {
   const all = field.choices?.length ? field.choices : Array.from({ length: table.seats }, (_, index) => index + 1);
   const chosen = new Set();
-  const tell = () => set([...chosen].sort((a, b) => a - b));
+  const update = () => set([...chosen].sort((a, b) => a - b));
   const buttons = all.map((seat) => {
     const button = el("button", {
       type: "button", class: "choice seat-choice", "aria-pressed": "false", "aria-label": `Seat ${seat}`, data: { value: seat },
@@ -233,11 +233,11 @@ function seatsField(field, set) {
     return [seat, button];
   });
   const draw = () => buttons.forEach(([seat, button]) => button.setAttribute("aria-pressed", String(chosen.has(seat))));
-  const toggle = (seat) => { chosen[chosen.has(seat) ? "delete" : "add"](seat); draw(); tell(); };
-  const everybody = () => { const full = chosen.size === all.length; all.forEach((seat) => chosen[full ? "delete" : "add"](seat)); draw(); tell(); };
+  const toggle = (seat) => { chosen[chosen.has(seat) ? "delete" : "add"](seat); draw(); update(); };
+  const toggleAll = () => { const full = chosen.size === all.length; all.forEach((seat) => chosen[full ? "delete" : "add"](seat)); draw(); update(); };
   return el("div", { class: "choices seats", role: "group", "aria-label": "Seats that have wagered" },
     ...buttons.map(([, button]) => button),
-    el("button", { type: "button", class: "choice", onclick: everybody }, "All seats"));
+    el("button", { type: "button", class: "choice", onclick: toggleAll }, "All seats"));
 }
 
 function numberField(field, set, initial) {
@@ -245,14 +245,14 @@ function numberField(field, set, initial) {
     type: "text", inputmode: "numeric", pattern: "[0-9]*", maxlength: 3, autocomplete: "off", class: "number-input",
     "aria-label": words(field.name), value: initial ?? "", autofocus: true,
   });
-  const tell = () => {
+  const update = () => {
     input.value = input.value.replace(/\D/g, "");
     set(input.value === "" ? undefined : Number(input.value));
   };
-  input.addEventListener("input", tell);
+  input.addEventListener("input", update);
   const press = (key) => {
     input.value = key === "C" ? "" : key === "⌫" ? input.value.slice(0, -1) : (input.value + key).slice(0, 3);
-    tell();
+    update();
   };
   const names = { C: "Clear", "⌫": "Delete" };
   const keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "C", "0", "⌫"].map((key) =>
@@ -266,13 +266,13 @@ function textField(field, set, initial) {
   return input;
 }
 
-/** The name on the box of a new deck: typed, or the next one of this colour. */
+/** The name of a new deck: typed, or the next unused one of its colour. */
 function newDeckField(field, set, initial, given) {
   const input = textField(field, set, initial);
-  const gone = [...table.decks.map((deck) => deck.name), ...(table.retired ?? [])];
+  const used = [...table.decks.map((deck) => deck.name), ...(table.retired ?? [])];
   const next = (back) => {
     let number = 1;
-    while (gone.includes(`${back}-${number}`)) number++;
+    while (used.includes(`${back}-${number}`)) number++;
     return `${back}-${number}`;
   };
   const backs = given.back ? [given.back] : table.backs;
@@ -281,13 +281,13 @@ function newDeckField(field, set, initial, given) {
       backSwatch(back, table.backs.indexOf(back)), next(back))));
 }
 
-/** What a clause says, in the project's words. */
+/** Show the summary of a clause. */
 export async function showClause(clause) {
   const rules = await get("rules").catch(() => []);
   const list = Array.isArray(rules) ? rules : rules.rules ?? [];
   const rule = list.find((one) => one.clause === clause);
   openDialog(`Clause ${clause}`, [el("div", { class: "dialog-body" },
-    el("p", { class: "clause-words", text: rule?.summary ?? "The list of clauses has no words for it." }),
+    el("p", { class: "clause-words", text: rule?.summary ?? "No summary is available for this clause." }),
     rule?.enforced_by?.length ? el("p", { class: "small", text: `Enforced by ${rule.enforced_by.join(", ")}.` }) : null)]);
 }
 

@@ -1,8 +1,8 @@
-// The daemon's API: requests with the token that proves that they come from this screen, and errors in words.
+// Requests to the daemon's API, with the token that proves that they come from this page.
 
 let token = "";
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, error) {
     super(error.message);
     this.status = status;
@@ -20,21 +20,21 @@ async function request(method, path, body) {
     options.headers["X-Token"] = token;
     options.body = JSON.stringify(body ?? {});
   }
-  let answer;
+  let response;
   try {
-    answer = await fetch(`/api/v1/${path}`, options);
+    response = await fetch(`/api/v1/${path}`, options);
   } catch {
-    throw new ApiError(0, { code: "unreachable", message: "The table's computer does not answer.", hint: "Try again." });
+    throw new ApiError(0, { code: "unreachable", message: "The table's computer is not responding.", hint: "Try again." });
   }
-  const data = await answer.json().catch(() => ({}));
-  if (answer.ok) return data;
-  throw new ApiError(answer.status, data.error ?? { code: "unknown", message: `The answer was ${answer.status}.` });
+  const data = await response.json().catch(() => ({}));
+  if (response.ok) return data;
+  throw new ApiError(response.status, data.error ?? { code: "unknown", message: `Unexpected response: status ${response.status}.` });
 }
 
 export const get = (path) => request("GET", path);
 export const remove = (path, body) => request("DELETE", path, body);
 
-/** Ask for a change. A token from before a restart of the daemon is fetched anew once. */
+/** Send a change. If the token is from before a restart of the daemon, fetch a new one and try once more. */
 export async function post(path, body) {
   try {
     return await request("POST", path, body);

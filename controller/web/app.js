@@ -1,10 +1,10 @@
-// Puts the screen together: the stream brings pictures of the table, every part shows its share of them.
+// The screen's main module: the stream delivers views of the table, and every part of the page shows its share.
 
 import { refreshSession, startAccess } from "./access.js";
 import { setStale, showClause, useTable } from "./actions.js";
 import { get, query } from "./api.js";
 import { startDialog } from "./dialog.js";
-import { byId, duration, icon, onClause, say } from "./dom.js";
+import { byId, duration, icon, onClause, setText } from "./dom.js";
 import { openDevices, useDevices } from "./devices.js";
 import { openJournal, startJournal } from "./journal.js";
 import { addEvents, showAlarms, showDecks, showStep } from "./panels.js";
@@ -14,21 +14,21 @@ import { Stream } from "./stream.js";
 
 const picture = new Picture(byId("picture"));
 let table = null;
-let heardAt = 0; // of this browser's clock, when `table` came
+let receivedAt = 0; // when `table` was received, on this browser's clock
 
-/** The table's own clock, also between two pictures. */
-const nowMs = () => (table ? table.now_ms + (performance.now() - heardAt) : 0);
+/** The table's clock, continued between two views. */
+const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
-// What a table that has stopped does not tell.
-const NOTHING = { seats: 0, backs: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null };
+// Fields that a stopped table does not send.
+const DEFAULTS = { seats: 0, backs: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null };
 
 function show(next) {
-  table = { ...NOTHING, ...next };
-  heardAt = performance.now();
+  table = { ...DEFAULTS, ...next };
+  receivedAt = performance.now();
   document.title = `${table.name} · ${table.step.text}`;
-  say(byId("name"), table.name);
-  say(byId("state"), table.table_words);
-  say(byId("round"), table.round ? `Round ${table.round.number}` : `${table.rounds} ${table.rounds === 1 ? "round" : "rounds"}`);
+  setText(byId("name"), table.name);
+  setText(byId("state"), table.table_words);
+  setText(byId("round"), table.round ? `Round ${table.round.number}` : `${table.rounds} ${table.rounds === 1 ? "round" : "rounds"}`);
   document.body.dataset.state = table.table;
   document.body.dataset.seq = table.seq;
   showStep(table);
@@ -40,20 +40,20 @@ function show(next) {
   useSimulation(table);
 }
 
-function tellStale(silentMs) {
+function showStale(silentMs) {
   const place = byId("stale");
   const first = !document.body.classList.contains("stale");
   document.body.classList.add("stale");
-  const text = table ? `STALE: nothing heard for ${duration(silentMs)}. What you see may be wrong. Connecting again …`
+  const text = table ? `STALE: no data for ${duration(silentMs)}. This page may be out of date. Reconnecting …`
     : "Connecting to the table …";
   if (first) setStale(true);
   place.hidden = false;
-  // Screen readers hear it once; the seconds go on silently.
+  // Announced once to screen readers; the seconds are updated silently.
   if (first) place.textContent = text;
   else if (place.firstChild) place.firstChild.nodeValue = text;
 }
 
-function tellFresh() {
+function showFresh() {
   document.body.classList.remove("stale");
   byId("stale").hidden = true;
   byId("stale").textContent = "";
@@ -79,7 +79,7 @@ function route() {
 
 // --- light and dark -----------------------------------------------------------------------------------------------
 
-const THEMES = [["", "system", "as the system"], ["light", "light", "light"], ["dark", "dark", "dark"]];
+const THEMES = [["", "system", "system"], ["light", "light", "light"], ["dark", "dark", "dark"]];
 
 function startTheme() {
   const button = byId("theme");
@@ -97,7 +97,7 @@ function startTheme() {
     try {
       localStorage.setItem("theme", name);
     } catch {
-      // Then it is forgotten with the page.
+      // Without storage the choice lasts as long as the page.
     }
     draw();
   });
@@ -113,17 +113,17 @@ startAccess(nowMs, () => Boolean(table?.simulated), () => setStale(document.body
 addEventListener("hashchange", route);
 route();
 
-// A busy table tells more than an eye can see: drawn is the last picture, at most ten times a second.
+// A busy table sends more than anyone can see: draw only the latest view, at most ten times a second.
 const DRAW_MS = 100;
 let waiting = null;
-let news = [];
+let newEvents = [];
 let drawing = false;
 
 function draw() {
   drawing = false;
-  const [next, list] = [waiting, news];
+  const [next, list] = [waiting, newEvents];
   waiting = null;
-  news = [];
+  newEvents = [];
   if (next) show(next);
   if (list.length) addEvents(list);
 }
@@ -131,13 +131,13 @@ function draw() {
 function drawSoon() {
   if (drawing) return;
   drawing = true;
-  const since = performance.now() - heardAt;
+  const since = performance.now() - receivedAt;
   setTimeout(draw, Math.max(0, DRAW_MS - since));
 }
 
 new Stream({
   table: (next) => { waiting = next; drawSoon(); },
-  journal: (event) => { news.push(event); drawSoon(); },
-  stale: tellStale,
-  fresh: tellFresh,
+  journal: (event) => { newEvents.push(event); drawSoon(); },
+  stale: showStale,
+  fresh: showFresh,
 });

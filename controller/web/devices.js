@@ -1,18 +1,18 @@
-// The devices page: who is there, how the link has been over time, its counters and its last frames.
+// The devices page: identity and state of each device, its link's health over time, counters and latest frames.
 
 import { get } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { byId, duration, el, fill, svg, words } from "./dom.js";
 import { deviceWords } from "./picture.js";
 
-const SPANS = [[10, "10 min", 5], [60, "1 h", 4], [360, "6 h", 6]]; // minutes, words, parts of the axis
+const SPANS = [[10, "10 min", 5], [60, "1 h", 4], [360, "6 h", 6]]; // minutes, label, sections of the axis
 const EVERY_MS = 5000;
-const STEP_MS = 10000; // one point of the history
+const STEP_MS = 10000; // between two samples
 let span = 60;
 let timer = 0;
 let table = null;
 let devices = []; // as fetched last
-const unfolded = new Set(); // devices whose counters are shown
+const expanded = new Set(); // devices whose counters are shown
 
 export function useDevices(picture) {
   table = picture;
@@ -47,7 +47,7 @@ async function load() {
 
 function show() {
   fill(byId("devices"), [devices, span, table?.devices], () =>
-    devices.length ? devices.map(card) : el("p", { text: "No device is set up for this table." }));
+    devices.length ? devices.map(card) : el("p", { text: "This table has no devices." }));
 }
 
 function card(device) {
@@ -64,20 +64,20 @@ function card(device) {
     device.trouble ? el("p", { class: "trouble", text: device.trouble }) : null,
     plot(device),
     el("dl", { class: "facts" },
-      ...fact("Round trip", trip ? `median ${number(trip.median_ms)} ms, p99 ${number(trip.p99_ms)} ms of ${trip.samples}` : "not measured yet"),
+      ...fact("Round trip", trip ? `median ${number(trip.median_ms)} ms, p99 ${number(trip.p99_ms)} ms (${trip.samples} samples)` : "not measured yet"),
       ...fact("Port", device.port),
       ...(identity ? [
         ...fact("Device", [identity.maker, identity.model].filter(Boolean).join(" ")),
         ...fact("Serial number", identity.serial),
         ...fact("Firmware", `${identity.firmware}, protocol ${identity.protocol}`),
-        ...fact("Can", (identity.capabilities ?? []).map((one) => String(one).toLowerCase().replaceAll("_", " ")).join(", "))] : []),
-      ...fact("Boot, last event", `${device.boot}, ${device.last_event}`)),
+        ...fact("Capabilities", (identity.capabilities ?? []).map((one) => String(one).toLowerCase().replaceAll("_", " ")).join(", "))] : []),
+      ...fact("Boot", device.boot), ...fact("Last event", device.last_event)),
     el("details", {
-      open: unfolded.has(device.name), "aria-label": `Link counters of the ${device.name}`,
-      ontoggle: (event) => unfolded[event.target.open ? "add" : "delete"](device.name),
+      open: expanded.has(device.name), "aria-label": `Link counters of the ${device.name}`,
+      ontoggle: (event) => expanded[event.target.open ? "add" : "delete"](device.name),
     }, el("summary", { data: { key: `counters-${device.name}` }, text: "Link counters" }),
       el("dl", { class: "facts counters" }, ...Object.entries(device.counters ?? {}).flatMap(([name, value]) => fact(words(name), value)))),
-    el("button", { type: "button", data: { key: `frames-${device.name}` }, onclick: () => frames(device.name) }, "Last frames"));
+    el("button", { type: "button", data: { key: `frames-${device.name}` }, onclick: () => frames(device.name) }, "Latest frames"));
 }
 
 const fact = (name, value) => (value === undefined || value === null || value === "" ? [] : [el("dt", { text: name }), el("dd", { text: value })]);
@@ -85,8 +85,8 @@ const number = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value
 
 async function frames(name) {
   const { lines } = await get(`devices/${encodeURIComponent(name)}/frames`).catch((error) => ({ lines: [error.message] }));
-  openDialog(`Last frames: ${name}`, [el("div", { class: "dialog-body" },
-    el("pre", { class: "frames", tabindex: "0", "aria-label": "Frames, oldest first", text: lines.join("\n") || "No frame yet." }))], null, "wide");
+  openDialog(`Latest frames: ${name}`, [el("div", { class: "dialog-body" },
+    el("pre", { class: "frames", tabindex: "0", "aria-label": "Frames, oldest first", text: lines.join("\n") || "No frames yet." }))], null, "wide");
 }
 
 // --- the plot -------------------------------------------------------------------------------------------------------
@@ -95,13 +95,13 @@ const W = 720;
 const H = 168;
 const PLOT = { left: 46, right: 8, top: 10, rtt: 92, bars: 122, band: 132, bottom: 146 };
 
-/** Round trip as a line, resends and bad frames as bars, and a band that says ok, degraded or down. */
+/** Round-trip time as a line, resends and bad frames as bars, and a band for ok, degraded or down. */
 function plot(device) {
   const history = device.history ?? [];
   const end = (history.at(-1)?.at_ms ?? 0) + STEP_MS;
   const start = end - span * 60000;
   const seen = history.filter((point) => point.at_ms >= start);
-  if (seen.length < 2) return el("p", { class: "small", text: "The link's health is drawn here once there are two readings, one every ten seconds." });
+  if (seen.length < 2) return el("p", { class: "small", text: "The link's health is plotted here after two samples, one every ten seconds." });
   const most = nice(Math.max(1, ...seen.map((point) => point.rtt_ms ?? 0)));
   const x = (at) => PLOT.left + ((at - start) / (span * 60000)) * (W - PLOT.left - PLOT.right);
   const y = (ms) => PLOT.rtt - (Math.min(ms, most) / most) * (PLOT.rtt - PLOT.top);

@@ -1,13 +1,13 @@
-// The one dialog of the screen: forms, the PIN pad, a clause. It is modal, so focus stays inside and Escape closes it.
+// The modal dialog (forms, the PIN pad, a clause) and the notice at the top of the page.
 
-import { byId, clauses, el, icon } from "./dom.js";
+import { byId, capitalise, clauses, el, icon } from "./dom.js";
 
 let onClose = null;
 
-/** Open it with a title and parts; `closed` is called when it is gone, whatever way. */
+/** Open the dialog with a title and parts; `closed` is called when it closes, in whatever way. */
 export function openDialog(title, parts, closed = null, kind = "") {
   const dialog = byId("dialog");
-  const before = onClose; // one dialog gives way to the next without closing in between
+  const before = onClose; // a new dialog replaces the current one without closing it
   onClose = closed;
   before?.();
   dialog.className = kind;
@@ -28,22 +28,22 @@ export function closeDialog() {
 export function startDialog() {
   const dialog = byId("dialog");
   dialog.addEventListener("close", () => {
-    if (dialog.open) return; // opened again meanwhile
+    if (dialog.open) return; // reopened in the meantime
     const closed = onClose;
     onClose = null;
     dialog.replaceChildren();
     closed?.();
   });
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) closeDialog(); // a touch beside it
+    if (event.target === dialog) closeDialog(); // a touch outside it
   });
 }
 
 function sentence(text) {
-  return text ? text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "";
+  return text ? capitalise(text) + (/[.!?]$/.test(text) ? "" : ".") : "";
 }
 
-/** Why something was not done, and what would make it possible. */
+/** Why an action failed, and when it is possible. */
 export function refusalWords(error) {
   const refused = error.code === "refused";
   const hint = sentence(refused && error.hint ? `possible when ${error.hint}` : error.hint);
@@ -52,12 +52,12 @@ export function refusalWords(error) {
 
 let noticeTimer = 0;
 
-/** A line at the top of the page that goes away by itself; a refusal stays until something else is done. */
+/** A message at the top of the page that disappears by itself; a refusal stays longer. */
 export function notice(parts, kind = "done") {
   const place = byId("notice");
   clearTimeout(noticeTimer);
-  const gone = () => place.replaceChildren();
+  const clear = () => place.replaceChildren();
   place.replaceChildren(el("div", { class: `notice ${kind}` }, el("p", {}, ...[parts].flat()),
-    el("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: gone }, icon("close"))));
-  noticeTimer = setTimeout(gone, kind === "done" ? 4000 : 15000);
+    el("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: clear }, icon("close"))));
+  noticeTimer = setTimeout(clear, kind === "done" ? 4000 : 15000);
 }

@@ -1,8 +1,8 @@
-// Small tools for building the page: elements, keyed refills that keep the focus, times and clauses in words.
+// Helpers for building the page: elements, updates that keep the focus, and times, names and clauses as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element. `on…` are listeners, `data` is the dataset, true and false set and leave out attributes. */
+/** An element. `on…` are listeners, `data` is the dataset; true sets an empty attribute, false omits it. */
 export function el(tag, attributes = {}, ...children) {
   return build(document.createElement(tag), attributes, children);
 }
@@ -35,7 +35,7 @@ const ICONS = {
   open: "M12 5.500a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13z",
 };
 
-/** A drawn sign; with words for those who do not see it, or none where the words stand beside it. */
+/** An icon; with a label for screen readers, or without one where text stands beside it. */
 export function icon(name, label = "") {
   const attributes = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
   return svg("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", ...attributes }, svg("path", { d: ICONS[name] }));
@@ -43,14 +43,14 @@ export function icon(name, label = "") {
 
 export const byId = (id) => document.getElementById(id);
 
-// A button must not be taken from under a finger: what is pressed is drawn anew when the finger is up again.
+// A button must not be replaced while it is pressed: such an update is postponed until the pointer is up.
 let pressed = null;
 let presses = 0;
 const postponed = new Map(); // place → what to fill it with
 addEventListener("pointerdown", (event) => { pressed = event.target; presses += 1; }, true);
 for (const kind of ["pointerup", "pointercancel"])
   addEventListener(kind, (event, press = presses) => setTimeout(() => {
-    if (press !== presses) return; // the finger is down again already
+    if (press !== presses) return; // pressed again already
     pressed = null;
     const list = [...postponed];
     postponed.clear();
@@ -59,15 +59,15 @@ for (const kind of ["pointerup", "pointercancel"])
 
 const shown = new WeakMap();
 
-/** Fill a place anew when what it shows has changed; the focus stays on the part with the same `data-key`. */
+/** Rebuild a place if its value has changed; the focus stays on the element with the same `data-key`. */
 export function fill(place, value, make) {
   if (pressed && place.contains(pressed)) {
     postponed.set(place, [value, make]);
     return;
   }
-  const print = JSON.stringify(value);
-  if (shown.get(place) === print) return;
-  shown.set(place, print);
+  const text = JSON.stringify(value);
+  if (shown.get(place) === text) return;
+  shown.set(place, text);
   const active = place.contains(document.activeElement) ? document.activeElement : null;
   const key = active?.dataset.key;
   place.replaceChildren(...[make(value)].flat().filter(Boolean));
@@ -77,8 +77,8 @@ export function fill(place, value, make) {
   }
 }
 
-/** Set a text only when it differs, so that a live region speaks once. */
-export function say(node, text) {
+/** Set a text only if it differs, so that a live region is announced once. */
+export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
@@ -94,12 +94,15 @@ export function clock(ts) {
   return Number.isNaN(at.getTime()) ? "" : at.toLocaleTimeString([], { hour12: false });
 }
 
-export function words(name) {
-  const text = String(name).replaceAll("_", " ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
+export const capitalise = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** `seat3` as people say it. */
+/** An identifier as a label: `out_of_service` as `Out of service`. */
+export const words = (name) => capitalise(String(name).replaceAll("_", " "));
+
+const ROLES = { floor: "floorperson" };
+export const roleWords = (role) => ROLES[role] ?? role;
+
+/** A place of the ledger as text: `seat3` as `seat 3`. */
 export function placeWords(place) {
   const seat = /^seat(\d+)$/.exec(place);
   return seat ? `seat ${seat[1]}` : String(place).replaceAll("_", " ");
@@ -108,11 +111,11 @@ export function placeWords(place) {
 let openClause = () => {};
 export const onClause = (listener) => { openClause = listener; };
 
-/** The numbers of the clauses; each tells what it says when it is pressed. */
+/** The numbers of clauses as buttons that show their summaries. */
 export function clauses(list, prefix = "") {
   return (list ?? []).map((clause) =>
     el("button", {
       type: "button", class: "clause", data: { key: `${prefix}clause-${clause}` },
-      "aria-label": `Clause ${clause}: what it says`, onclick: () => openClause(clause),
+      "aria-label": `Show clause ${clause}`, onclick: () => openClause(clause),
     }, `§ ${clause}`));
 }

@@ -1,4 +1,4 @@
-// The journal page: search among the events, and rounds as they were dealt.
+// The journal page: a search of the events, and the rounds as they were dealt.
 
 import { get, query } from "./api.js";
 import { openDialog } from "./dialog.js";
@@ -22,19 +22,19 @@ export function startJournal() {
 export function openJournal(rest = "") {
   search();
   loadRounds().then(() => rest && showRound(Number(rest)));
-  get("journal").then(showProof).catch(() => {});
+  get("journal").then(showVerified).catch(() => {});
   get("table").then((table) => {
     byId("deck-names").replaceChildren(...table.decks.map((deck) => el("option", { value: deck.name })));
     byId("device-names").replaceChildren(...table.devices.map((device) => el("option", { value: device.name })));
   }).catch(() => {});
 }
 
-function showProof(journal) {
+function showVerified(journal) {
   const ok = journal.verified_ok;
-  const place = byId("journal-proof");
+  const place = byId("journal-verified");
   place.className = `chip ${ok ? "good" : "bad"}`;
-  const proved = journal.verified_to ? `Proved up to event ${journal.verified_to} of ${journal.head}` : "A new journal";
-  place.textContent = ok ? proved : `NOT proved after event ${journal.verified_to}`;
+  const verified = journal.verified_to ? `Verified up to event ${journal.verified_to} of ${journal.head}` : "New journal";
+  place.textContent = ok ? verified : `NOT verified after event ${journal.verified_to}`;
 }
 
 async function search(before = "") {
@@ -44,7 +44,7 @@ async function search(before = "") {
     const list = [...answer.events].sort((a, b) => b.seq - a.seq);
     found = before ? [...found, ...list] : list;
     byId("older").hidden = list.length < PAGE;
-    byId("found").textContent = found.length ? `${found.length} events shown, the newest first.` : "No event is like this.";
+    byId("found").textContent = found.length ? `${found.length} events, newest first.` : "No matching events.";
     fill(byId("results"), found.map((event) => event.seq), () => el("ol", { class: "result-list" }, ...found.map(row)));
   } catch (error) {
     byId("found").textContent = `${error.message} ${error.hint}`;
@@ -66,7 +66,7 @@ function showEvent(event) {
     el("p", { class: "event-line", text: event.text }),
     el("p", {}, el("code", { text: event.kind }), " ", ...clauses(event.clause, "event-")),
     el("p", { class: "small", text: event.ts }),
-    el("pre", { class: "frames", tabindex: "0", "aria-label": "Data of the event", text: JSON.stringify(event.data, null, 2) }),
+    el("pre", { class: "frames", tabindex: "0", "aria-label": "Event data", text: JSON.stringify(event.data, null, 2) }),
     round ? el("a", { class: "button", href: `#journal/${round}`, onclick: () => byId("dialog").close() }, `Show round ${round}`) : null)], null, "wide");
 }
 
@@ -79,7 +79,7 @@ async function loadRounds(before = "") {
   fill(byId("rounds"), rounds, () => rounds.length ? el("ol", { class: "round-list" }, ...rounds.map((round) =>
     el("li", {}, el("a", { class: `round-link ${round.ended === "voided" ? "bad" : ""}`, href: `#journal/${round.round}`, data: { key: `round-${round.round}` } },
       el("strong", { text: `Round ${round.round}` }), el("span", { text: round.deck }),
-      el("span", { text: `seats ${round.seats.join(", ")}` }), el("span", { class: "chip", text: round.ended || "on" }),
+      el("span", { text: `seats ${round.seats.join(", ")}` }), el("span", { class: "chip", text: round.ended || "in progress" }),
       el("time", { datetime: round.started_ts, text: clock(round.started_ts) }))))) : el("p", { text: "No round has been played yet." }));
 }
 
@@ -92,7 +92,7 @@ async function showRound(number) {
     const ended = String(round.ended ?? "").replace("round.", "");
     const first = round.first_seq ?? round.seq;
     fill(place, round, () => el("article", { class: "panel round-card", tabindex: "-1" },
-      el("h3", {}, `Round ${number} `, el("span", { class: `chip ${ended === "voided" ? "bad" : ""}`, text: ended || "still on" })),
+      el("h3", {}, `Round ${number} `, el("span", { class: `chip ${ended === "voided" ? "bad" : ""}`, text: ended || "in progress" })),
       el("p", { text: `Deck ${round.deck}, ${String(round.method).replaceAll("_", " ")}, seats ${(round.seats ?? []).join(", ")}${round.face_up ? `, ${round.face_up} face up` : ""}.` }),
       el("table", {}, el("caption", { class: "visually-hidden", text: `Hands of round ${number} in dealing order` }),
         el("thead", {}, el("tr", {}, ...["Hand", "Cards", "Seen", "Collected"].map((head) => el("th", { scope: "col", text: head })))),
@@ -100,7 +100,7 @@ async function showRound(number) {
           el("td", { text: hand.cards }), el("td", { text: hand.kinds?.length ? hand.kinds.join(", ") : "–" }),
           el("td", { text: order.has(target) ? `${order.get(target)}.` : "–" }))))),
       first ? el("p", { class: "small", text: `Events ${first} to ${round.last_seq ?? "now"}.` }) : null,
-      el("button", { type: "button", data: { key: "round-events" }, onclick: () => eventsOf(number) }, "Its events")));
+      el("button", { type: "button", data: { key: "round-events" }, onclick: () => eventsOf(number) }, "Show events")));
     place.firstChild.focus();
     place.scrollIntoView({ block: "nearest" });
   } catch (error) {

@@ -1,20 +1,20 @@
-// The parts beside the picture: the step, the alarms, the decks and the last events.
+// The panels around the picture: the step, the alarms, the decks and the latest events.
 
 import { lockOuts } from "./access.js";
-import { byId, clauses, clock, duration, el, fill, icon, placeWords, say } from "./dom.js";
+import { byId, capitalise, clauses, clock, duration, el, fill, icon, placeWords, roleWords, setText } from "./dom.js";
 import { backColour, backSwatch } from "./picture.js";
 
-const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "The devices are at work" };
-const KEPT = 60; // lines of events
+const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "Devices at work" };
+const KEPT = 60; // events shown
 
 export function showStep(table) {
   const step = table.stopped
     ? { text: "The table has stopped.", why: table.stopped, clause: [], who: "technician" } : table.step;
   const alarm = Boolean(table.stopped || table.warnings.some((warning) => !warning.aside) || table.round?.void);
   byId("step").classList.toggle("alarm", alarm);
-  say(byId("step-who"), [table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
-  say(byId("step-text"), step.text);
-  say(byId("step-why"), step.why);
+  setText(byId("step-who"), [table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
+  setText(byId("step-text"), step.text);
+  setText(byId("step-why"), step.why);
   fill(byId("step-clause"), step.clause, (list) => clauses(list, "step-"));
 }
 
@@ -25,11 +25,11 @@ export function showAlarms(table) {
     stopped ? el("article", { class: "alarm" }, el("h3", { text: "The table has stopped" }), el("p", { text: stopped })) : null,
     steps?.length ? el("article", { class: "alarm void" },
       el("h3", {}, `Round ${round.number} is void `, ...clauses(round.void_clause, "void-")),
-      el("p", { class: "small", text: round.void_reason }), checklist(steps)) : null,
+      el("p", { class: "small", text: capitalise(round.void_reason) }), checklist(steps)) : null,
     ...warnings.map((warning) =>
       el("article", { class: warning.aside ? "set-aside" : `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
-        el("h3", {}, warning.text.charAt(0).toUpperCase() + warning.text.slice(1), " ", ...clauses(warning.clause, `${warning.key}-`)),
-        el("p", { class: "small", text: [warning.device, warning.deck, `cleared by ${warning.needs}`].filter(Boolean).join(" · ") }),
+        el("h3", {}, capitalise(warning.text), " ", ...clauses(warning.clause, `${warning.key}-`)),
+        el("p", { class: "small", text: [warning.device, warning.deck, `cleared by ${roleWords(warning.needs)}`].filter(Boolean).join(" · ") }),
         checklist(warning.steps))),
     ...lockOuts(locked),
   ]);
@@ -47,9 +47,9 @@ export function showDecks(table) {
   const ages = table.decks.map((deck) => deck.age_ms === null ? "" : Math.floor(deck.age_ms / 60000));
   fill(byId("decks"), [table.decks.map(({ age_ms: _, left_ms: __, ...deck }) => deck), ages, table.due], () =>
     table.decks.map((deck, index) => deckCard(deck, index)));
-  const left = table.stub_count_rounds - table.rounds_uncounted; // a shuffler that counts makes it needless
-  say(byId("stub-rounds"), table.stub_count_rounds === null ? ""
-    : left > 0 ? `The stub is counted within ${left} ${left === 1 ? "round" : "rounds"}.` : "The stub is counted in this round.");
+  const left = table.stub_count_rounds - table.rounds_uncounted; // null with a shuffler that counts
+  setText(byId("stub-rounds"), table.stub_count_rounds === null ? ""
+    : left > 0 ? `The stub must be counted within ${left} ${left === 1 ? "round" : "rounds"}.` : "The stub must be counted in this round.");
 }
 
 function deckCard(deck, index) {
@@ -58,16 +58,16 @@ function deckCard(deck, index) {
   const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
   const bar = el("span", { class: "age-bar" }, el("span", { class: "age-fill" }));
   bar.firstChild.style.width = `${(part * 100).toFixed(1)}%`;
-  const age = deck.age_ms === null ? `new, good for ${duration(deck.life_ms)}`
-    : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "its time is over"}`;
+  const age = deck.age_ms === null ? `not in play yet, ${duration(deck.life_ms)} left`
+    : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up"}`;
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
     backSwatch(deck.back, index),
     el("div", { class: "deck-words" },
-      el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "its turn" }) : null,
+      el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "next" }) : null,
         el("span", { class: "deck-state", text: deck.state_words })),
       el("p", { class: "deck-places" }, ...places.map(([place, number]) =>
         el("span", { class: "place" }, el("b", { text: number }), ` ${placeWords(place)}`))),
-      el("p", { class: "deck-age" }, bar, el("span", { text: deck.change_due ? `${age}: change it` : age }))),
+      el("p", { class: "deck-age" }, bar, el("span", { text: deck.change_due ? `${age}; change the deck` : age }))),
     el("p", { class: `deck-total${deck.missing ? " wrong" : ""}` }, el("b", { text: present }),
       el("span", { text: deck.missing > 0 ? `${deck.missing} missing` : deck.missing < 0 ? `${-deck.missing} too many` : deck.counted ? "counted" : "cards" })));
   node.style.setProperty("--back", backColour(deck.back));
@@ -76,7 +76,7 @@ function deckCard(deck, index) {
 
 let events = [];
 
-/** Add events, from the stream or fetched; each is shown once, the newest first. A new journal begins anew. */
+/** Add events, streamed or fetched; each is shown once, newest first. A new journal replaces the list. */
 export function addEvents(list, head = Infinity) {
   if (events.length && events[0].seq > head) events = [];
   const known = new Set(events.map((event) => event.seq));
@@ -88,7 +88,7 @@ export function addEvents(list, head = Infinity) {
     event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null)));
 }
 
-const QUIET = /^(command\.|cycle\.completed)/; // between the table and its devices; the journal page has them
+const QUIET = /^(command\.|cycle\.completed)/; // traffic between table and devices; the journal page shows it
 
 const BAD = /(jammed|failed|lost|refused|voided|rejected|missing|disagreed|broken|locked_out|denied|exposed|face_up|found_wrong|error|raised)/;
 const GOOD = /(accepted|cleared|completed|granted|connected|in_service)$/;

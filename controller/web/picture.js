@@ -1,7 +1,7 @@
-// The picture of the table, seen from the dealer's side. Every card is one element that glides when the ledger says that
-// it is somewhere else. Where things stand is data: one layout for wide screens, one for narrow ones.
+// The picture of the table, seen from the dealer's side. Every card is one element that glides to its new place when the
+// ledger moves it. The layouts are data: for wide, tall and narrow spaces.
 
-import { placeWords, svg } from "./dom.js";
+import { capitalise, placeWords, svg } from "./dom.js";
 
 const CARD = { w: 40, h: 56 };
 
@@ -65,7 +65,7 @@ const PALETTE = {
   pink: "#bb3f78", teal: "#11757a", white: "#8b8f96",
 };
 
-/** The colour of a back; a name that is not known has one of its own, always the same. */
+/** The colour of a back; an unknown name gets a colour of its own, always the same. */
 export function backColour(back) {
   const known = PALETTE[String(back).toLowerCase()];
   if (known) return known;
@@ -88,7 +88,7 @@ function cardBack(back, index) {
     svg("path", { d: lines, class: "card-lines" }));
 }
 
-/** A number between -1 and 1 that is always the same for a card: washed cards lie anyhow, but lie still. */
+/** A number between -1 and 1, always the same for a card: washed cards lie scattered, but do not move. */
 function scatter(seed) {
   const x = Math.sin(seed * 127.1) * 43758.5453;
   return 2 * (x - Math.floor(x)) - 1;
@@ -122,7 +122,7 @@ export class Picture {
     this.root.setAttribute("aria-label", describe(table));
   }
 
-  // --- what stands still ---------------------------------------------------------------------------------------
+  // --- fixed parts ---------------------------------------------------------------------------------------------
 
   draw(table) {
     const { size, felt, line, boxes } = this.layout;
@@ -170,18 +170,17 @@ export class Picture {
   drawDevice(name, place) {
     const [x, y, w, h] = place;
     const words = svg("tspan", { class: "device-doing" });
-    const title = name.charAt(0).toUpperCase() + name.slice(1);
-    const node = svg("g", { class: "device" },
+        const node = svg("g", { class: "device" },
       svg("rect", { x, y, width: w, height: h, rx: 14, class: "device-box" }),
       svg("circle", { cx: x + 13, cy: y - 15, r: 7, class: "device-light" }),
-      svg("text", { x: x + 27, y: y - 8, class: "place-name" }, title, words),
+      svg("text", { x: x + 27, y: y - 8, class: "place-name" }, capitalise(name), words),
       svg("rect", { x: x + 12, y: y + h - 7, width: w - 24, height: 4, rx: 2, class: "device-work" }));
     node.words = words;
     this.deviceNodes.set(name, node);
     return node;
   }
 
-  // --- what changes --------------------------------------------------------------------------------------------
+  // --- moving parts --------------------------------------------------------------------------------------------
 
   showSeats(table) {
     const round = table.round;
@@ -223,7 +222,7 @@ export class Picture {
     this.showBadges(badges);
   }
 
-  /** New card elements for a deck, all where the ledger has them now. */
+  /** Create the card elements of a deck. */
   deal(deck, index) {
     const cards = [];
     const number = Object.values(deck.cards).reduce((sum, n) => sum + Math.max(0, n), 0);
@@ -236,7 +235,7 @@ export class Picture {
     return cards;
   }
 
-  /** Take cards from the tops of the piles that have become smaller to those that have grown. */
+  /** Move cards from the tops of piles that have shrunk to those that have grown. */
   move(cards, deck) {
     const piles = new Map();
     for (const card of cards) piles.set(card.place, [...(piles.get(card.place) ?? []), card]);
@@ -249,7 +248,7 @@ export class Picture {
       const there = piles.get(place)?.length ?? 0;
       for (let i = there; i < number && loose.length; i++) loose.shift().place = place;
     }
-    for (const card of loose) card.place = "gone"; // more cards than the ledger names
+    for (const card of loose) card.place = "gone"; // more cards than the ledger has
   }
 
   lay(cards, deck, index, decks) {
@@ -291,7 +290,7 @@ export class Picture {
     if (place === "table") {
       const { x, y, aside } = this.layout.table;
       const spread = this.last.decks.some((deck) => deck.cards.table && deck.state === "spread");
-      return [(spread ? aside : x)[index % 2], y]; // beside a spread deck, not on it
+      return [(spread ? aside : x)[index % 2], y]; // beside a spread deck, not on top of it
     }
     const [x, y] = this.layout.spots[place] ?? this.layout.spots.aside;
     return shared ? [x + (index ? 16 : -16), y] : [x, y];
@@ -332,7 +331,7 @@ export function deviceWords(device) {
   return device.state.replaceAll("_", " ");
 }
 
-/** The picture in a sentence, for those who hear it. */
+/** The picture as text, for screen readers. */
 function describe(table) {
   const decks = table.decks.map((deck) => {
     const places = Object.entries(deck.cards).map(([place, number]) => `${number} ${placeWords(place)}`);

@@ -1,4 +1,4 @@
-// The panel of a simulated table: the robot dealer, the hands around the devices, and everything that can go wrong.
+// The panel of a simulated table: the robot dealer, faults to inject, and handling the devices by hand.
 
 import { get, post } from "./api.js";
 import { notice, refusalWords } from "./dialog.js";
@@ -39,7 +39,7 @@ async function load() {
     state = await get("simulation");
     show();
   } catch {
-    // The stream tells whether the daemon is there.
+    // The stream shows whether the daemon is running.
   }
 }
 
@@ -62,21 +62,21 @@ function show() {
     el("div", { class: "segments", role: "group", "aria-label": "Device" }, ...Object.keys(state.devices).map((name) =>
       el("button", { type: "button", "aria-pressed": String(name === device), data: { key: `device-${name}` }, onclick: () => { device = name; show(); } }, words(name)))),
     deviceLine(state.devices[device] ?? {}),
-    el("h3", { text: "What goes wrong" }), faults(),
-    el("h3", { text: "Hands" }), hands(decks, seats)]);
+    el("h3", { text: "Faults" }), faults(),
+    el("h3", { text: "By hand" }), hands(decks, seats)]);
 }
 
 function robot(dealer) {
   return el("section", { class: "robot", "aria-label": "Robot dealer" },
-    el("p", {}, el("strong", { text: "Robot dealer" }), ` ${dealer.running ? dealer.doing : "pauses"}`),
+    el("p", {}, el("strong", { text: "Robot dealer" }), ` ${dealer.running ? dealer.doing : "is paused"}`),
     el("div", { class: "row" },
       el("button", {
         type: "button", class: dealer.running ? "" : "primary", data: { key: "robot" },
         onclick: () => ask({ do: dealer.running ? "pause" : "resume" }),
-      }, dealer.running ? "Pause the robot" : "Let the robot play"),
+      }, dealer.running ? "Pause the robot" : "Resume the robot"),
       "helps" in dealer ? el("button", {
         type: "button", "aria-pressed": String(dealer.helps), data: { key: "helps" }, onclick: () => ask({ do: "help", on: !dealer.helps }),
-      }, "Helps with trouble") : null,
+      }, "Resolves problems") : null,
       el("div", { class: "segments", role: "group", "aria-label": "Speed" }, ...SPEEDS.map((speed) =>
         el("button", { type: "button", "aria-pressed": String(speed === dealer.speed), data: { key: `speed-${speed}` }, onclick: () => ask({ do: "speed", speed }) }, `${speed}×`)))));
 }
@@ -86,14 +86,14 @@ function deviceLine(found) {
   return el("p", { class: "small", text: parts.filter(Boolean).join(", ") });
 }
 
-/** A switch for every fault: pressed where it is on, or waits for the next card that moves. */
+/** A toggle for every fault: pressed while it is active or waits for the next card that moves. */
 function faults() {
   const on = new Set(state.devices[device]?.faults ?? []);
   return el("div", { class: "faults" }, ...state.faults.filter((fault) => !fault.devices || fault.devices.includes(device)).map((fault) =>
     el("button", {
       type: "button", class: "fault", "aria-pressed": String(on.has(fault.name)), data: { key: `fault-${fault.name}`, fault: fault.name },
-      onclick: () => on.has(fault.name) ? ask({ do: "mend", device, fault: fault.name }, `${words(fault.name)} of the ${device} is mended.`)
-        : ask({ do: "inject", device, fault: fault.name }, `${words(fault.name)}: it comes to the ${device}.`),
+      onclick: () => on.has(fault.name) ? ask({ do: "mend", device, fault: fault.name }, `${words(fault.name)}: removed from the ${device}.`)
+        : ask({ do: "inject", device, fault: fault.name }, `${words(fault.name)}: injected into the ${device}.`),
     }, el("strong", { text: words(fault.name) }), el("span", { text: fault.text }))));
 }
 
@@ -102,9 +102,9 @@ function hands(decks, seats) {
   const button = (text, request, key) => el("button", { type: "button", data: { key }, onclick: () => ask({ device, ...request }) }, text);
   const seat = seats.length ? Number(/\d+/.exec(seats[0])?.[0] ?? 7) : 0;
   return el("div", { class: "hands" },
-    button(`Take what lies at the ${device}'s exit`, seat ? { do: "take", seat } : { do: "take" }, "take"),
+    button(`Take the cards at the ${device}'s exit`, seat ? { do: "take", seat } : { do: "take" }, "take"),
     ...decks.map((deck) => button(`Put ${deck} into the ${device}`, { do: "load", deck }, `load-${deck}`)),
-    button("Bring all loose cards back to the table", { do: "gather" }, "gather"),
+    button("Return all loose cards to the table", { do: "gather" }, "gather"),
     button(found.door_open ? "Close the door" : "Open the door", { do: "door", is_open: !found.door_open }, "door"),
     button("Press green", { do: "press", button: "green" }, "green"), button("Press red", { do: "press", button: "red" }, "red"));
 }

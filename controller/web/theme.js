@@ -1,8 +1,8 @@
-// Sets light or dark before the page is drawn, so that nothing flashes. `app.js` has the switch.
+// Sets light or dark before the page is drawn, so that it does not flash. The switch is in app.js.
 "use strict";
 try {
   const kept = localStorage.getItem("theme");
   if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
 } catch {
-  // A browser that keeps nothing follows the system.
+  // Without storage the page follows the system.
 }

@@ -21,7 +21,7 @@ from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
 from controller.core.state import State
-from controller.daemon.people import People as SignInPeople
+from controller.daemon.people import PeopleFile as SignInPeople
 from controller.daemon.people import Person, hash_pin
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode

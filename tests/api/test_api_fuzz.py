@@ -1,7 +1,7 @@
-"""The API, fuzzed from its own description: requests as it describes them and requests that are nearly so.
+"""Fuzzes the API from its OpenAPI description, with valid and nearly valid requests.
 
-Whatever comes, the answer is one of those that the description names, errors have their shape, and a request that was
-wrong has changed nothing in the journal.
+Every response is one that the description lists, errors have the right form, and invalid requests leave the journal
+unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.served import LIMIT_S, Page, Served, simulated
 Table = tuple[Served, Page]
 Schema = dict[str, Any]
 
-WRONG = (400, 401, 403, 404, 405, 413, 429)  # with these nothing has changed
+WRONG = (400, 401, 403, 404, 405, 413, 429)  # nothing has changed
 FUZZ = settings(
     max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -61,7 +61,7 @@ OPERATIONS = [
 
 
 def fits(schema: Schema) -> st.SearchStrategy[Any]:
-    """Values that a schema describes: the part of JSON Schema that the description uses."""
+    """Values that match a schema, for the part of JSON Schema that the description uses."""
     if "$ref" in schema:
         return fits(DESCRIPTION["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
     if "const" in schema:
@@ -100,7 +100,7 @@ def fits(schema: Schema) -> st.SearchStrategy[Any]:
 
 @st.composite
 def nearly(draw: st.DrawFn, value: Any) -> Any:
-    """A value with one thing wrong: something missing, added, of another kind, or all of it another."""
+    """A value with one error: something missing, added, of another type, or replaced entirely."""
     value = copy.deepcopy(value)
     if not isinstance(value, dict) or draw(st.integers(0, 9)) == 0:
         return draw(JSON)
@@ -116,7 +116,7 @@ def nearly(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, str, str, bytes | None]:
-    """One request: its method, the path as described, the path as asked, and the body."""
+    """One request: its method, the path in the description, the path requested, and the body."""
     method, path = draw(st.sampled_from(OPERATIONS))
     operation = DESCRIPTION["paths"][path][method.lower()]
     right = draw(st.booleans())
@@ -135,7 +135,7 @@ def requests(draw: st.DrawFn) -> tuple[str, str, str, bytes | None]:
         if not right:
             made = draw(nearly(made))
         body = json.dumps(made).encode()
-        if not right and draw(st.integers(0, 4)) == 0:  # torn or soiled on the way
+        if not right and draw(st.integers(0, 4)) == 0:  # truncated or corrupted
             at = draw(st.integers(0, len(body)))
             body = body[:at] + draw(st.binary(max_size=3))
     return method, path, asked, body
@@ -146,7 +146,7 @@ def _text(value: Any) -> str:
 
 
 def check(method: str, path: str, asked: str, answer: Any) -> None:
-    """The answer is one that the description names, in its shape."""
+    """The response is one that the description lists, in the right form."""
     where = f"{method} {asked}: {answer.status} {answer.body[:300]!r}"
     assert str(answer.status) in DESCRIPTION["paths"][path][method.lower()]["responses"], where
     if answer.status >= 400 and path != "/healthz":
@@ -157,7 +157,7 @@ def check(method: str, path: str, asked: str, answer: Any) -> None:
 
 
 def done_since(served: Served, seq: int) -> list[dict[str, Any]]:
-    """What people have done, or were refused, since this event; devices may have gone on by themselves."""
+    """Actions taken or refused since this event; devices may also have continued by themselves."""
     events = served.get(f"/api/v1/events?after={seq}")["events"]
     return [event for event in events if "who" in event["data"]]
 
@@ -169,7 +169,7 @@ def test_requests_right_and_wrong(table: Table, door: str, request: tuple[str, s
     served, page = table
     method, path, asked, body = request
     if path == "/api/v1/session" and method == "POST" and door == "screen":
-        return  # wrong PINs lock everybody out; test_api.py has them
+        return  # wrong PINs lock everyone out; test_app.py covers them
     before = served.table()["seq"]
     if door == "socket":
         answer = served.ask(method, asked, body)
@@ -179,7 +179,7 @@ def test_requests_right_and_wrong(table: Table, door: str, request: tuple[str, s
             assert page.sign_in("Dana", "2580").status == 200
             before = served.table()["seq"]
     check(method, path, asked, answer)
-    if path == "/api/v1/simulation" and method == "POST":  # the robot may have been told to play
+    if path == "/api/v1/simulation" and method == "POST":  # the robot may have been resumed
         assert served.ask(method, path, {"do": "pause"}).status == 200
     if answer.status in WRONG:
         assert not done_since(served, before), f"{method} {asked} {body!r}: {answer.status}, and something has changed"
@@ -213,12 +213,12 @@ def test_any_path_method_header_and_body(
     try:
         connection.request(method, asked, body, headers)
         response = connection.getresponse()
-        told = response.read()
+        content = response.read()
     finally:
         connection.close()
-    assert response.status < 500, (method, asked, headers, response.status, told)
+    assert response.status < 500, (method, asked, headers, response.status, content)
     if response.status >= 400 and method != "HEAD":
-        assert json.loads(told)["error"]["message"], (method, asked, headers, told)
+        assert json.loads(content)["error"]["message"], (method, asked, headers, content)
     assert not done_since(served, before)
 
 

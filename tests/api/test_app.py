@@ -1,4 +1,4 @@
-"""The API at both doors of a real daemon: a whole round by requests, who may do what, and requests that are rubbish."""
+"""The API of a real daemon, at the socket and at the screen: a whole round, who may do what, and invalid requests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from controller.api.sessions import Screen, SignedIn
 from controller.core.actions import Role
-from controller.daemon.people import Screen, SignedIn
 from tests.support.served import LIMIT_S, Page, Served, simulated
 
 Table = tuple[Served, str]
@@ -19,8 +19,9 @@ Table = tuple[Served, str]
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    """One simulated table for all tests, the robot pausing."""
+    """One simulated table for all tests, with the robot paused and the devices connected."""
     with simulated(tmp_path_factory.mktemp("table"), "--paused", "--speed", "40") as found:
+        found[0].wait(lambda table: all(device["state"] == "ready" for device in table["devices"]))
         yield found
 
 
@@ -42,7 +43,7 @@ def opened(served: Served) -> None:
 
 
 def play(served: Served) -> dict[str, Any]:
-    """A whole round; gives the picture after it."""
+    """Play a whole round; returns the table after it."""
     opened(served)
     number = served.table()["rounds"]
     assert served.do("close_bets", seats=[1, 3]).status == 200
@@ -201,7 +202,7 @@ def test_live_events_come_in_order_and_are_resumed(table: Table) -> None:
 
 
 def test_live_events_for_a_proxy_of_old_and_for_one_that_asks_only_for_the_head(table: Table) -> None:
-    """HTTP/1.0 knows no chunks; and an answer without a body has an end."""
+    """HTTP/1.0 has no chunked encoding; and a response without a body ends."""
     served, address = table
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), LIMIT_S) as line, line.makefile("rb") as came:
@@ -233,7 +234,7 @@ def test_the_screen_needs_a_pin_for_what_changes_something(table: Table) -> None
     assert page.sign_in("Dana", "1470").status == 401
     cookie = page.cookie
     assert page.sign_in("Dana", "2580").status == 200
-    assert page.cookie != cookie  # whoever knew the old one knows nothing
+    assert page.cookie != cookie  # the old cookie is worthless
     assert [(who["name"], who["role"]) for who in page.session()] == [("Dana", "dealer")]
     assert page.do("reveal_dealer").status == 409
     denied = page.do("close_table")
@@ -412,7 +413,7 @@ def test_wrong_requests_to_the_simulation(table: Table, body: Any) -> None:
 
 def test_sessions_time_out() -> None:
     screen = Screen(people={Role.FLOOR: SignedIn("Flo", Role.FLOOR, 5, 300_000)})
-    assert screen.now_in(299_999)
+    assert screen.signed_in(299_999)
     screen.touch(Role.FLOOR, 200_000)
-    assert screen.now_in(499_999)
-    assert not screen.now_in(500_000)
+    assert screen.signed_in(499_999)
+    assert not screen.signed_in(500_000)

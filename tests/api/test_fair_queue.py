@@ -1,4 +1,4 @@
-"""Devices before screens and clients: a device is heard before more than a few pieces of the work for a crowd."""
+"""Devices take precedence over screens and clients, however many there are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from controller.api.event_stream import AT_ONCE, Reader, Stream
-from controller.api.fair_queue import Turns
-from controller.api.server import door, unix_socket
+from controller.api.event_stream import READERS_PER_TURN, Reader, Stream
+from controller.api.fair_queue import FairQueue
+from controller.api.server import api_server, unix_socket
 from tests.api.test_event_stream import QuietDaemon
 from tests.fuzz.asked import Asked
 
@@ -24,19 +24,19 @@ LIMIT_S = 20.0  # generous: only a hang runs into it
 
 
 class Device:
-    """A descriptor in the loop, as a port of a device is; `tells` puts a byte there, and `heard` is called with it."""
+    """A file descriptor in the loop, like a device's port: after `send`, `received` is called."""
 
-    def __init__(self, heard: Callable[[], None]) -> None:
+    def __init__(self, received: Callable[[], None]) -> None:
         self._near, self._far = os.pipe()
-        self._heard = heard
+        self._received = received
         asyncio.get_running_loop().add_reader(self._near, self._readable)
 
-    def tells(self) -> None:
+    def send(self) -> None:
         os.write(self._far, b"!")
 
     def _readable(self) -> None:
         os.read(self._near, 1)
-        self._heard()
+        self._received()
 
     def close(self) -> None:
         asyncio.get_running_loop().remove_reader(self._near)
@@ -45,16 +45,30 @@ class Device:
 
 
 @contextlib.contextmanager
-def device(heard: Callable[[], None]) -> Iterator[Device]:
-    made = Device(heard)
+def device(received: Callable[[], None]) -> Iterator[Device]:
+    made = Device(received)
     try:
         yield made
     finally:
         made.close()
 
 
+async def served(app: ASGIApp, folder: Path) -> tuple[Path, Callable[[], Awaitable[None]]]:
+    """Serve an application on a Unix socket; returns its path and the function that stops it."""
+    server = api_server(app, FairQueue())
+    path = folder / "control.sock"
+    serving = asyncio.create_task(server.serve([unix_socket(path)]))
+    await server.listening.wait()
+
+    async def stop() -> None:
+        server.should_exit = True
+        await serving
+
+    return path, stop
+
+
 def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
-    """All requests are there before the door looks at the first; with the first, a device has something to tell."""
+    """All requests have arrived before the server processes the first; with the first, a device sends something."""
     begun = 0
     begun_before = []
 
@@ -63,16 +77,13 @@ def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
             nonlocal begun
             begun += 1
             if begun == CROWD + 1:
-                shoe.tells()
+                shoe.send()
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        opened = door(app, Turns())
-        path = tmp_path / "control.sock"
-        serving = asyncio.create_task(opened.serve([unix_socket(path)]))
-        await opened.open.wait()
+        path, stop = await served(app, tmp_path)
         clients = [await asyncio.open_unix_connection(path) for _ in range(CROWD)]
-        for reader, writer in clients:  # each is let in once it is answered
+        for reader, writer in clients:  # a connection is accepted once it is answered
             writer.write(ASK)
             await reader.readuntil(b"\r\n\r\n")
         with device(lambda: begun_before.append(begun)) as shoe:
@@ -82,8 +93,7 @@ def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
                 assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
         for _, writer in clients:
             writer.close()
-        opened.should_exit = True
-        await serving
+        await stop()
 
     asyncio.run(asyncio.wait_for(play(), LIMIT_S))
     assert begun == 2 * CROWD
@@ -91,17 +101,14 @@ def test_a_device_is_heard_among_many_requests(tmp_path: Path) -> None:
 
 
 def test_requests_in_a_row_on_one_connection_are_all_answered(tmp_path: Path) -> None:
-    """Also when whoever asked says nothing more and closes its side."""
+    """Also if the client then closes its side of the connection."""
 
     async def play() -> int:
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        opened = door(app, Turns())
-        path = tmp_path / "control.sock"
-        serving = asyncio.create_task(opened.serve([unix_socket(path)]))
-        await opened.open.wait()
+        path, stop = await served(app, tmp_path)
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(ASK * 20)
         for _ in range(20):
@@ -110,43 +117,42 @@ def test_requests_in_a_row_on_one_connection_are_all_answered(tmp_path: Path) ->
         writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
         answered = (await reader.read()).count(b"204")
         writer.close()
-        opened.should_exit = True
-        await serving
+        await stop()
         return answered
 
     assert asyncio.run(asyncio.wait_for(play(), LIMIT_S)) == 1
 
 
 def test_a_device_is_heard_among_many_screens() -> None:
-    """With the first screen that is told something, a device has something to tell."""
-    told = 0
-    told_before = []
+    """When the first screen has been written to, a device sends something."""
+    written = 0
+    written_before = []
 
     async def play() -> None:
         daemon = QuietDaemon()
-        stream = Stream(daemon, lambda: b"{}", Turns())  # type: ignore[arg-type]
+        stream = Stream(daemon, lambda: b"{}", FairQueue())  # type: ignore[arg-type]
         everybody = asyncio.Event()
 
-        def say(data: bytes) -> int:
-            nonlocal told
-            told += 1
-            if told == 1:
-                shoe.tells()
-            if told == CROWD:
+        def write(data: bytes) -> int:
+            nonlocal written
+            written += 1
+            if written == 1:
+                shoe.send()
+            if written == CROWD:
                 everybody.set()
             return 0
 
         async def missed(upto: int) -> list[bytes]:
             return []
 
-        async def tell(data: bytes) -> None:
+        async def send(data: bytes) -> None:
             pass
 
         screens = [
-            asyncio.create_task(stream.read(Reader("journal", say, lambda: None), missed, tell)) for _ in range(CROWD)
+            asyncio.create_task(stream.read(Reader("journal", write, lambda: None), missed, send)) for _ in range(CROWD)
         ]
         await asyncio.sleep(0)
-        with device(lambda: told_before.append(told)) as shoe:
+        with device(lambda: written_before.append(written)) as shoe:
             daemon.happens()
             await everybody.wait()
             await asyncio.sleep(0)
@@ -154,25 +160,25 @@ def test_a_device_is_heard_among_many_screens() -> None:
         await asyncio.gather(*screens)
 
     asyncio.run(asyncio.wait_for(play(), LIMIT_S))
-    assert told_before[0] <= 2 * AT_ONCE
+    assert written_before[0] <= 2 * READERS_PER_TURN
 
 
 def test_an_answer_is_made_in_pieces() -> None:
-    """The loop goes round before the picture is made, and before it is sent."""
+    """The loop turns before the view is made, and before it is sent."""
     asked = Asked()
 
     async def play() -> list[int]:
         return [await turns_of(asked, path) for path in ("/nothing", "/api/v1/table")]
 
     try:
-        refused, told = asked._runner.run(play())
+        refused, answered = asked._runner.run(play())
     finally:
         asked.close()
-    assert told >= refused + 4
+    assert answered >= refused + 4
 
 
 async def turns_of(asked: Asked, path: str) -> int:
-    """How often the loop goes round for a request."""
+    """How often the loop turns during a request."""
     turns = 0
 
     async def count() -> None:
@@ -188,11 +194,11 @@ async def turns_of(asked: Asked, path: str) -> int:
 
 
 def test_the_loop_goes_round_while_all_actions_are_tried() -> None:
-    """That is the longest answer of all."""
+    """This response takes the longest of all."""
     asked = Asked()
     try:
         turns = asked._runner.run(turns_of(asked, "/api/v1/actions"))
-        told = json.loads(asked.ask("GET", "/api/v1/actions", [], b"")[1])
+        found = json.loads(asked.ask("GET", "/api/v1/actions", [], b"")[1])
     finally:
         asked.close()
-    assert turns >= len(told["actions"])
+    assert turns >= len(found["actions"])

@@ -17,11 +17,11 @@ FIRST = 500  # far from what the test run has open
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    """Where a socket listens that this process was given as systemd gives them, after one of another kind."""
+    """The address of a socket passed to this process in systemd's way, after one of another kind."""
     with socket.create_server(("127.0.0.1", 0)) as page, socket.socket(socket.AF_UNIX) as other:
         given = [fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD, FIRST) for sock in (other, page)]
         assert given == [FIRST, FIRST + 1]
-        monkeypatch.setattr(server, "FIRST_HANDED_OVER", FIRST)
+        monkeypatch.setattr(server, "FIRST_SYSTEMD_FD", FIRST)
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         monkeypatch.setenv("LISTEN_FDS", "2")
         host, port = page.getsockname()
@@ -56,5 +56,5 @@ def test_a_sandbox_that_forbids_ports_is_named(monkeypatch: pytest.MonkeyPatch) 
         raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
 
     monkeypatch.setattr(socket, "socket", forbidden)
-    with pytest.raises(OSError, match=r"127\.0\.0\.1:8053: .* name this one in shoed\.socket"):
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:8053: .* set this address in shoed\.socket"):
         server.tcp_socket("127.0.0.1", 8053)

@@ -1,7 +1,7 @@
-"""Drives Debian's Chromium without a window, over its debugging pipe: pages, clicks, keys, screenshots.
+"""Drives Debian's headless Chromium over its debugging pipe: pages, clicks, keys, screenshots.
 
-The pipe speaks JSON with a zero byte between messages, so no library is needed. Clicks and keys are real input events:
-what is covered, off or out of sight cannot be clicked here either.
+The pipe carries JSON messages separated by zero bytes, so no library is needed. Clicks and keys are real input events:
+elements that are covered, disabled or out of sight cannot be clicked here either.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Browser:
     def __init__(self, folder: Path) -> None:
         program = shutil.which("chromium")
         if program is None:
-            raise Gone("there is no chromium on this machine; `make test-browser` installs it")
+            raise Gone("chromium is not installed; `make test-browser` installs it")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else []), f"--user-data-dir={folder}"]
@@ -62,7 +62,7 @@ class Browser:
         self.pages: dict[str, Page] = {}
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self.process.terminate()
         try:
             self.process.wait(10)
@@ -74,7 +74,7 @@ class Browser:
         self._log.close()
 
     def page(self, width: int = 1024, height: int = 600, *, dark: bool = False, still: bool = True) -> Page:
-        """A new page with no memory of others."""
+        """A new page that shares no cookies or storage with others."""
         context = self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -86,7 +86,7 @@ class Browser:
         return page
 
     def send(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
-        """One request and its answer; what happens meanwhile is told to the pages."""
+        """Send a request and return its result; events received meanwhile go to their pages."""
         self._number += 1
         number = self._number
         request: dict[str, Any] = {"id": number, "method": method, "params": params}
@@ -102,7 +102,7 @@ class Browser:
                 return result
             page = self.pages.get(message.get("sessionId", ""))
             if page and "method" in message:
-                page.hear(message["method"], message["params"])
+                page.receive(message["method"], message["params"])
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -127,11 +127,11 @@ class Page:
         self.complaints: list[str] = []  # errors in the console: scripts, styles, blocked loads
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
-        """A request to this page."""
+        """Send a request to this page."""
         return self.browser.send(method, self.session, **params)
 
-    def hear(self, method: str, params: dict[str, Any]) -> None:
-        """Keep what the page complains about."""
+    def receive(self, method: str, params: dict[str, Any]) -> None:
+        """Keep the errors in the page's console."""
         if method == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
             self.complaints.append(details.get("exception", {}).get("description") or details["text"])
@@ -139,16 +139,16 @@ class Page:
             self.complaints.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
 
     def close(self) -> None:
-        """Forget the page and all it kept."""
+        """Close the page with its cookies and storage."""
         self.browser.send("Target.disposeBrowserContext", browserContextId=self.context)
         self.browser.pages.pop(self.session, None)
 
     def size(self, width: int, height: int) -> None:
-        """The screen it is shown on."""
+        """Set the size of the screen."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def look(self, *, dark: bool = False, still: bool = True) -> None:
-        """Light or dark, with motion or without."""
+        """Choose light or dark, with or without motion."""
         features = [
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
@@ -161,7 +161,7 @@ class Page:
         self.wait("document.readyState === 'complete'")
 
     def js(self, expression: str) -> Any:
-        """The value of an expression in the page; a promise is waited for."""
+        """Evaluate an expression in the page; promises are awaited."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
@@ -169,7 +169,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, condition: str, *, within: float = WAIT_S) -> Any:
-        """Look until an expression is true, and give its value."""
+        """Wait until an expression is true, and return its value."""
         end = time.monotonic() + within
         while True:
             value = self.js(condition)
@@ -180,29 +180,29 @@ class Page:
             select.select([], [], [], 0.03)
 
     def words(self) -> str:
-        """What is to be read on the page now."""
+        """The visible text of the page."""
         return str(self.js("document.body.innerText"))
 
     def text(self, selector: str) -> str:
-        """The text of the first element of this kind; empty where there is none."""
+        """The text of the first element of this kind; empty if there is none."""
         return str(self.js(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
 
     def see(self, selector: str, words: str = "", *, within: float = WAIT_S) -> str:
-        """Wait until an element of this kind is seen, with these words in it; gives all its words."""
+        """Wait until an element of this kind is visible and contains these words; returns its text."""
         found = f"""[...document.querySelectorAll({json.dumps(selector)})]
             .filter(node => node.checkVisibility() && node.innerText.includes({json.dumps(words)}))
             .map(node => node.innerText || ' ')[0]"""
         return str(self.wait(found, within=within))
 
     def unseen(self, selector: str, words: str = "") -> None:
-        """Wait until no such element is seen."""
+        """Wait until no such element is visible."""
         self.wait(
             f"""![...document.querySelectorAll({json.dumps(selector)})].some(node =>
             node.checkVisibility() && node.innerText.includes({json.dumps(words)}))"""
         )
 
     def click(self, selector: str, words: str = "", *, within: float = WAIT_S) -> None:
-        """Click in the middle of a live button, once nothing covers it.
+        """Click in the middle of an enabled button, once nothing covers it.
 
         What lies under a finger may move in the very moment: then the finger is taken off elsewhere, and tries again.
         """
@@ -217,7 +217,7 @@ class Page:
         raise AssertionError(f"never hit: {selector} {words}\nthe page says:\n{self.words()}")
 
     def _find(self, selector: str, words: str, within: float) -> tuple[float, float]:
-        """The middle of a live button, which the page then knows as `wanted`."""
+        """The middle of an enabled button, which the page then has as `wanted`."""
         x, y = self.wait(
             f"""(() => {{
               const node = window.wanted = [...document.querySelectorAll({json.dumps(selector)})].find(node =>
@@ -234,7 +234,7 @@ class Page:
         return x, y
 
     def press(self, name: str, *, shift: bool = False) -> None:
-        """Press a key by its name, or one that types itself."""
+        """Press a named key or a character."""
         key, code, text = KEYS.get(name, (name, ord(name.upper()[0]), name))
         common = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
         self.send("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **common)
@@ -246,6 +246,6 @@ class Page:
             self.press(char)
 
     def screenshot(self, path: Path) -> None:
-        """What is seen, as a PNG."""
+        """Save a screenshot as PNG."""
         data = self.send("Page.captureScreenshot", format="png")["data"]
         path.write_bytes(base64.b64decode(data))

@@ -22,12 +22,12 @@ from controller.core.ledger import IN_DEVICE
 from tests.browser.chromium import Browser, Page
 
 PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
-CHOICES = {"method": "manual shoe"}  # where the first one is not what people choose
+CHOICES = {"method": "manual shoe"}  # where people do not choose the first one
 UP_S = 30.0
 
 
 class Shoed:
-    """`shoed --simulate` as a process of its own: real ptys, real journal, real doors."""
+    """`shoed --simulate` as a separate process, with real ptys, journal and sockets."""
 
     def __init__(self, folder: Path, *flags: str, speed: float = 20.0) -> None:
         with socket.socket() as found:
@@ -58,26 +58,26 @@ class Shoed:
             time.sleep(0.05)
 
     def get(self, path: str) -> Any:
-        """Look, as any screen may."""
+        """Read from the API without signing in."""
         with urllib.request.urlopen(f"{self.address}/api/v1/{path}", timeout=10) as answer:
             return json.load(answer)
 
     def kill(self) -> None:
-        """As when the power goes."""
+        """Kill it, like a power cut."""
         self.process.kill()
         self.process.wait()
         self._log.close()
 
     def freeze(self) -> None:
-        """It hangs, and its connections stay open."""
+        """Make it hang with its connections open."""
         os.kill(self.process.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """It goes on."""
+        """Let it continue."""
         os.kill(self.process.pid, signal.SIGCONT)
 
     def close(self) -> None:
-        """End it in an orderly way."""
+        """End it cleanly."""
         self.thaw()
         self.process.terminate()
         try:
@@ -100,7 +100,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[Callable[..., Shoed]]:
-    """Start a simulated table; `--paused` and other flags as they come."""
+    """Starts simulated tables, with `--paused` or other flags."""
     started: list[Shoed] = []
 
     def start(*flags: str, speed: float = 20.0) -> Shoed:
@@ -114,7 +114,7 @@ def table(tmp_path: Path) -> Iterator[Callable[..., Shoed]]:
 
 @pytest.fixture
 def screen(browser: Browser, table: Callable[..., Shoed]) -> Iterator[Callable[..., Person]]:
-    """Open a screen at a table that is started for it."""
+    """Starts a table and opens its screen."""
     opened: list[Person] = []
 
     def open_(*flags: str, width: int = 1024, height: int = 600, dark: bool = False, speed: float = 20.0) -> Person:
@@ -132,15 +132,15 @@ def screen(browser: Browser, table: Callable[..., Shoed]) -> Iterator[Callable[.
 
 
 class Person:
-    """Somebody at the screen, who only clicks and types."""
+    """A person at the screen, who only clicks and types."""
 
     def __init__(self, page: Page, shoed: Shoed) -> None:
         self.page = page
         self.shoed = shoed
-        self.refusals = False  # whether answers of 4xx are part of the story; the browser lists each as an error
+        self.refusals = False  # whether 4xx responses are expected; the browser logs each as an error
 
     def expects(self, complaint: str) -> bool:
-        """Whether a line in the console belongs to the story."""
+        """Whether a console message is expected."""
         return self.refusals and "Failed to load resource" in complaint
 
     def sign_in(self, name: str, pin: str = "") -> None:
@@ -151,7 +151,7 @@ class Person:
         self.page.see(".person", name)
 
     def sign_everybody_out(self) -> None:
-        """Nobody is at the screen any more."""
+        """Sign everyone out."""
         while names := self.page.js("[...document.querySelectorAll('.person-name')].map(name => name.innerText)"):
             self.page.click(".person button")
             self.page.unseen(".person", names[0])
@@ -164,13 +164,13 @@ class Person:
         self.page.click("dialog .pad button", "OK")
 
     def open_simulation(self) -> None:
-        """Bring the simulation's panel up."""
+        """Open the simulation's panel."""
         if self.page.js("document.querySelector('#simulation').hidden"):
             self.page.click("#simulation-toggle")
         self.page.see("#simulation .fault")
 
     def close_simulation(self) -> None:
-        """Put it away again: on a small screen it covers things."""
+        """Close the panel, which covers other parts on a small screen."""
         if not self.page.js("document.querySelector('#simulation').hidden"):
             self.page.click("#simulation-toggle")
             self.page.wait("document.querySelector('#simulation').hidden")
@@ -187,27 +187,27 @@ class Person:
     def robot(self, *, speed: int = 10) -> None:
         """Let the robot play, fast."""
         self.open_simulation()
-        if "Let the robot play" in self.page.text("#simulation .robot"):
-            self.page.click("#simulation button", "Let the robot play")
+        if "Resume the robot" in self.page.text("#simulation .robot"):
+            self.page.click("#simulation button", "Resume the robot")
             self.page.see("#simulation button", "Pause the robot")
         if not self.page.js(f"document.querySelector('[data-key=speed-{speed}]').ariaPressed === 'true'"):
             self.page.click("#simulation .segments button", f"{speed}×")
         self.close_simulation()
 
     def pause(self) -> None:
-        """The robot waits, so that nobody is quicker than the person at the screen."""
-        for _ in range(5):  # to pause twice is to pause once
+        """Pause the robot, so that it does not act before the person at the screen."""
+        for _ in range(5):  # pausing again does no harm
             self.open_simulation()
             with contextlib.suppress(AssertionError):
                 self.page.click("#simulation button", "Pause the robot", within=3)
             with contextlib.suppress(AssertionError):
-                self.page.see("#simulation button", "Let the robot play", within=3)
+                self.page.see("#simulation button", "Resume the robot", within=3)
                 break
         assert not self.shoed.get("simulation")["robot"]["running"]
         self.close_simulation()
 
     def follow(self, until: str, *, most: int = 80, look: Callable[[], None] = lambda: None) -> list[str]:
-        """Do what the screen says, by its own buttons, until a condition of the page holds; gives the steps taken.
+        """Follow the screen with its own buttons until a condition holds; returns the steps taken.
 
         `look` is called before each step, and at the end.
         """
@@ -242,11 +242,11 @@ class Person:
         while self.shoed.get("table")["seq"] == before:
             assert time.monotonic() < end, f"nothing happened after {found!r}: {self.page.text('#notice')}"
         self.page.wait(f"Number(document.body.dataset.seq) > {before}")
-        self.page.js("document.querySelector('#notice button')?.click()")  # it may be gone by itself
+        self.page.js("document.querySelector('#notice button')?.click()")  # it may have disappeared by itself
         return found
 
     def act(self, action: str, **fields: str) -> None:
-        """Something that the step does not ask for, from the list of all actions."""
+        """Take an action from the list of all actions."""
         self.page.click("#dock .more")
         self.page.click(f"dialog .action[data-action={action}]")
         for name, value in fields.items():
@@ -255,7 +255,7 @@ class Person:
         self.page.wait("!document.querySelector('dialog').open")
 
     def fill_form(self) -> None:
-        """Fill the fields of the open form with what is true at this table, then send it."""
+        """Fill the open form with the right values for this table, and submit it."""
         picture = self.shoed.get("table")
         given = self.page.text("dialog .given")
         for name in self.page.js("[...document.querySelectorAll('dialog fieldset')].map(f => f.dataset.field)"):

@@ -16,7 +16,7 @@ SETTLED = "document.getAnimations().every(one => one.playState !== 'running' || 
 
 
 class Pictures:
-    """One person at one table, who takes pictures."""
+    """Takes the pictures as one person at one table."""
 
     def __init__(self, browser: Browser, shoed: Shoed) -> None:
         self.person = Person(browser.page(still=False), shoed)
@@ -25,7 +25,7 @@ class Pictures:
         self.page.wait("document.body.dataset.state && !document.body.classList.contains('stale')")
 
     def take(self, name: str, width: int, height: int, *, dark: bool = False) -> None:
-        """A picture at a size. The table is held for a moment, so that all cards come to lie still."""
+        """Take a picture at a size. The daemon is paused meanwhile, so that all cards have stopped moving."""
         self.person.shoed.freeze()
         self.page.size(width, height)
         self.page.look(dark=dark, still=False)
@@ -35,7 +35,7 @@ class Pictures:
         print(f"docs/screens/{name}.png")
 
     def all(self) -> None:
-        """The main states, in the order in which they come."""
+        """Take the pictures of the main states, in the order in which they occur."""
         page, person = self.page, self.person
         page.click(".sign-in")
         page.click("dialog .choice", "Dana")
@@ -86,7 +86,7 @@ class Pictures:
 
 
 def main() -> None:
-    """Take them all."""
+    """Take all pictures."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -26,7 +26,7 @@ DEALER, FLOOR = "Dana", "Flo"
 
 @dataclass(frozen=True)
 class Alarm:
-    """What a fault of a device must bring up on the screen, and who clears it."""
+    """The alarm that a device fault must show on the screen, and who clears it."""
 
     device: str
     fault: FaultName
@@ -35,38 +35,38 @@ class Alarm:
     step: str  # of its checklist
     warning: str = ""  # the end of its key; a round that is void without a warning is an alarm of its own
     by: str = DEALER
-    mend: str = ""  # what is pressed in the panel, so that the cause can go: the same switch, or another
+    repair: str = ""  # the fault to press in the panel so that the cause goes away
 
     def __str__(self) -> str:
         return f"{self.device}-{self.fault}"
 
     @property
     def article(self) -> str:
-        """Where it is on the page."""
+        """The selector of its element."""
         return f"article.alarm[data-warning$='{self.warning}']" if self.warning else "article.alarm.void"
 
 
 F = FaultName
-FREE, BRING_BACK, WAGERS = "Free the jam", "Bring the", "Return all wagers"
+FREE, CHECK_LINK, WAGERS = "Free the jam", "Check cable and power", "Return all wagers"
 ALARMS = [
     Alarm("shoe", F.JAM, "13.G", "Cards are stuck in the shoe", FREE, "shoe.jam"),
     Alarm("shuffler", F.JAM, "13.F", "Cards are stuck in the shuffler", FREE, "shuffler.jam"),
     Alarm("shoe", F.STALL, "13.G", "has not ended its", "Switch the shoe off and on", "shoe.fail",
-          FLOOR, mend="reboot"),
-    Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Look at the shuffler",
+          FLOOR, repair="reboot"),
+    Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Check the shuffler",
           "shuffler.cycle"),
     Alarm("shuffler", F.MISCOUNT, "5.D", "cards", "Gather deck", ".count", FLOOR),
     Alarm("shuffler", F.MISSING_CARD, "5.D", "52 cards", "Gather deck", ".count", FLOOR),
     Alarm("shuffler", F.EXTRA_CARD, "5.D", "54 cards", "Gather deck", ".count", FLOOR),
     Alarm("shoe", F.DOUBLE_FEED, "13.D", "4 cards", WAGERS),
     Alarm("shoe", F.SHORT_FEED, "13.D", "2 cards", WAGERS),
-    Alarm("shoe", F.REBOOT, "13.G", "The shoe has restarted", "Look at the shoe", "shoe.restart"),
-    Alarm("shoe", F.POWER_LOSS, "13.G", "The shoe does not answer", BRING_BACK, "shoe.lost", mend="power_loss"),
-    Alarm("shuffler", F.POWER_LOSS, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost",
-          mend="power_loss"),
-    Alarm("shoe", F.SILENCE, "13.G", "The shoe does not answer", BRING_BACK, "shoe.lost", mend="silence"),
-    Alarm("shuffler", F.SILENCE, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost", mend="silence"),
-    Alarm("shuffler", F.UNPLUG, "13.F", "The shuffler does not answer", BRING_BACK, "shuffler.lost", mend="unplug"),
+    Alarm("shoe", F.REBOOT, "13.G", "The shoe has restarted", "Check the shoe", "shoe.restart"),
+    Alarm("shoe", F.POWER_LOSS, "13.G", "The shoe does not answer", CHECK_LINK, "shoe.lost", repair="power_loss"),
+    Alarm("shuffler", F.POWER_LOSS, "13.F", "The shuffler does not answer", CHECK_LINK, "shuffler.lost",
+          repair="power_loss"),
+    Alarm("shoe", F.SILENCE, "13.G", "The shoe does not answer", CHECK_LINK, "shoe.lost", repair="silence"),
+    Alarm("shuffler", F.SILENCE, "13.F", "The shuffler does not answer", CHECK_LINK, "shuffler.lost", repair="silence"),
+    Alarm("shuffler", F.UNPLUG, "13.F", "The shuffler does not answer", CHECK_LINK, "shuffler.lost", repair="unplug"),
 ]  # fmt: skip
 IN_TESTS_OF_THEIR_OWN = {F.FACE_UP, F.NOISE, F.DEAD}
 
@@ -88,15 +88,15 @@ def test_an_alarm_stands_until_people_have_seen_to_it(playing: Person, alarm: Al
     page = playing.page
     provoke(playing, alarm)
     playing.pause()
-    told = page.see(alarm.article, alarm.words)
-    assert f"§ {alarm.clause}" in told
-    assert alarm.step in told
-    assert page.js(f'document.querySelectorAll("{alarm.article} .checklist li").length') >= 2, told
+    text = page.see(alarm.article, alarm.words)
+    assert f"§ {alarm.clause}" in text
+    assert alarm.step in text
+    assert page.js(f'document.querySelectorAll("{alarm.article} .checklist li").length') >= 2, text
     assert page.js("document.querySelector('#step').classList.contains('alarm')")
     assert page.js("document.querySelector('#alarms').getAttribute('aria-live')") == "assertive"
-    if alarm.mend:
-        page.see(f"{alarm.article} .next", alarm.step)  # nobody can clear it as long as its cause is there
-        playing.press_fault(alarm.device, alarm.mend)
+    if alarm.repair:
+        page.see(f"{alarm.article} .next", alarm.step)  # it cannot be cleared while its cause remains
+        playing.press_fault(alarm.device, alarm.repair)
     cleared = see_to_it(playing)
     if alarm.warning:
         assert {who for key, who in cleared.items() if key.endswith(alarm.warning)} == {alarm.by}
@@ -122,7 +122,7 @@ def provoke(playing: Person, alarm: Alarm) -> None:
 
 
 def see_to_it(person: Person) -> dict[str, str]:
-    """Do what the screen says until no alarm is left; gives who cleared each warning.
+    """Follow the screen until no alarm is left; returns who cleared each warning.
 
     At every step the screen must show exactly the alarms that stand by the journal, none that is over and none too few.
     """
@@ -143,7 +143,7 @@ def see_to_it(person: Person) -> dict[str, str]:
 
 
 def clear(person: Person) -> None:
-    """A warning goes away only for somebody who says who he is and whose part it is."""
+    """A warning is only cleared by a signed-in person with the right role."""
     page = person.page
     step = page.text("#step-text")
     key = step.rpartition("warning ")[2].rstrip(".")
@@ -163,7 +163,7 @@ def clear(person: Person) -> None:
 
 
 def standing(history: list[dict[str, Any]], seq: int) -> tuple[list[str], bool]:
-    """The warnings that stood after an event, and whether a round was void."""
+    """The warnings after an event, and whether a round was void."""
     warnings: set[str] = set()
     void = False
     for event in sorted(history, key=lambda event: int(event["seq"])):
@@ -179,13 +179,13 @@ def standing(history: list[dict[str, Any]], seq: int) -> tuple[list[str], bool]:
 
 
 def events(person: Person, kind: str) -> list[dict[str, Any]]:
-    """What the journal has of this kind."""
+    """The journal's events of this kind."""
     found: list[dict[str, Any]] = person.shoed.get(f"events?kind={kind}&limit=1000")["events"]
     return found
 
 
 def plays_on(person: Person) -> None:
-    """The robot has nothing to wait for: another round is played to its end."""
+    """The robot plays another round to its end."""
     before = len(events(person, "round.completed"))
     person.robot()
     end = time.monotonic() + 60
@@ -195,7 +195,7 @@ def plays_on(person: Person) -> None:
 
 
 def play_by_clicks(person: Person) -> list[str]:
-    """A whole round by the buttons of the screen, however the table deals now."""
+    """Play a whole round with the buttons of the screen, with any dealing method."""
     person.follow("document.body.dataset.state === 'betting'")
     before = len(events(person, "round.completed"))
     steps = person.follow(f"{ROUNDS} > {person.page.js(ROUNDS)}")
@@ -204,7 +204,7 @@ def play_by_clicks(person: Person) -> list[str]:
 
 
 def test_a_face_up_card_is_told_with_its_clause(playing: Person) -> None:
-    """It is no alarm: the card goes to the rack and another takes its place."""
+    """Not an alarm: the card goes to the rack and another takes its place."""
     page = playing.page
     playing.press_fault("shoe", "face_up")
     page.see("#events li", "§ 13.A", within=60)
@@ -213,7 +213,7 @@ def test_a_face_up_card_is_told_with_its_clause(playing: Person) -> None:
 
 
 def test_noise_on_the_wire_is_shown_and_stops_nobody(playing: Person) -> None:
-    """It is no alarm either: what it hits is sent again. The devices page shows it, and shows when it is over."""
+    """Not an alarm: damaged frames are sent again. The devices page shows when it starts and ends."""
     page = playing.page
     playing.press_fault("shoe", "noise")
     plays_on(playing)
@@ -241,7 +241,7 @@ def counter(name: str) -> str:
 
 
 def test_a_lost_device_is_shown_as_lost(playing: Person) -> None:
-    """In the picture and on the devices page, until the cable is in again."""
+    """Shown in the picture and on the devices page until the cable is plugged in again."""
     page = playing.page
     playing.press_fault("shuffler", "unplug")
     page.wait("document.querySelector('.device.is-lost') !== null")
@@ -253,11 +253,11 @@ def test_a_lost_device_is_shown_as_lost(playing: Person) -> None:
 
 
 def take_out_of_service(person: Person, device: str, fault: str = "dead") -> None:
-    """A device stays away: people do what the screen says, and the floorperson records that it is covered."""
+    """A device stays lost: people follow the screen, and the floorperson records that it is covered."""
     page = person.page
     person.press_fault(device, fault)
-    told = page.see(f"article.alarm[data-warning='{device}.lost']", "does not answer", within=60)
-    assert "or take it out of service" in told
+    text = page.see(f"article.alarm[data-warning='{device}.lost']", "does not answer", within=60)
+    assert "or take it out of service" in text
     person.pause()
     steps = person.follow("document.querySelector('.device.is-out_of_service') !== null")
     assert any("a floorperson takes it out of service" in step for step in steps), steps
@@ -294,7 +294,7 @@ def test_a_dead_shuffler_gives_way_to_hands(playing: Person) -> None:
 
 
 def test_a_covered_shuffler_comes_back(playing: Person) -> None:
-    """It has its power again: the floorperson puts it in service, its warning is cleared, a second deck comes."""
+    """Its power is back: the floorperson puts it in service, its warning is cleared, a second deck comes."""
     page = playing.page
     take_out_of_service(playing, "shuffler", "power_loss")
     play_by_clicks(playing)

@@ -55,7 +55,7 @@ NAMED = {"button", "link", "textbox", "searchbox", "combobox", "img", "image", "
 
 
 def nameless(page: Page) -> list[str]:
-    """What a screen reader would meet and could not name, in Chromium's own accessibility tree."""
+    """The elements without a name in Chromium's accessibility tree."""
     found = []
     for node in page.send("Accessibility.getFullAXTree")["nodes"]:
         role, name = node.get("role", {}).get("value"), node.get("name", {}).get("value", "")
@@ -65,7 +65,7 @@ def nameless(page: Page) -> list[str]:
 
 
 def roles(page: Page) -> dict[str, int]:
-    """How many of each role there are."""
+    """The number of elements of each role."""
     counted: dict[str, int] = {}
     for node in page.send("Accessibility.getFullAXTree")["nodes"]:
         if not node.get("ignored"):
@@ -75,7 +75,7 @@ def roles(page: Page) -> dict[str, int]:
 
 
 def check(page: Page) -> None:
-    """Names, contrast and the size of targets of what is shown now."""
+    """Check names, contrast and touch targets of everything shown now."""
     assert nameless(page) == []
     assert page.js(CONTRAST) == []
     assert page.js(TOUCH) == []
@@ -132,7 +132,7 @@ def test_an_alarm_can_be_read(screen: Callable[..., Person], dark: bool) -> None
 
 def test_no_size_scrolls_sideways(screen: Callable[..., Person]) -> None:
     person = screen("--paused")
-    person.refusals = True  # a device may change the table between the look and the click
+    person.refusals = True  # a device may change the table just before the click
     page = person.page
     person.sign_in("Dana")
     person.sign_in("Flo")
@@ -157,7 +157,7 @@ def test_no_size_scrolls_sideways(screen: Callable[..., Person]) -> None:
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:2])
 def test_all_that_matters_is_in_sight(screen: Callable[..., Person], width: int, height: int) -> None:
-    """On a table's screen nobody scrolls for the step, its button, the picture or the dealer's buttons."""
+    """On a table's screen the step, its button, the picture and the dealer's buttons need no scrolling."""
     person = screen("--paused", width=width, height=height)
     page = person.page
     person.sign_in("Dana")
@@ -209,14 +209,14 @@ def test_light_and_dark_by_the_switch(screen: Callable[..., Person]) -> None:
 
 
 def test_the_link_is_drawn_over_time(screen: Callable[..., Person]) -> None:
-    """The history has a reading every ten seconds; with two of them there is a plot."""
+    """The history has a sample every ten seconds; the plot needs two."""
     page = screen("--paused").page
     page.click("nav a", "Devices")
     page.see("[data-device=shoe]", "connected")
     page.wait("document.querySelectorAll('.plot .band-ok').length >= 4", within=60)
     page.click("#span button", "10 min")
     assert "ok for" in page.js("document.querySelector('.plot svg').getAttribute('aria-label')")
-    page.click("[data-device=shoe] button", "Last frames")
+    page.click("[data-device=shoe] button", "Latest frames")
     assert page.see("dialog pre").count("\n") > 3
 
 

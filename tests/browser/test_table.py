@@ -1,4 +1,4 @@
-"""A dealer's work at the screen: a whole round, a step by keyboard alone, wrong PINs, a daemon that dies."""
+"""A dealer's work at the screen: a whole round, a step by keyboard alone, wrong PINs, a daemon that is killed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
         assert any(words in step for step in steps), (words, steps)
     page.wait("document.querySelectorAll('.card').length === 106")
     page.js("document.querySelectorAll('.card').forEach((card, at) => card.dataset.at = at)")
-    page.wait(f"{LIVE}.join() === 'close_bets'")  # of the dealer's own buttons only this one is live
+    page.wait(f"{LIVE}.join() === 'close_bets'")  # the only enabled button of the dealer
     assert not page.js("document.querySelector('#dock [data-action=close_bets]').disabled")
     person.take_step()
     page.see("#step-who", "Round 1")
@@ -30,7 +30,7 @@ def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
     assert all(words in deck for words in ("3 seat 1", "3 seat 3", "3 seat 6", "3 dealer")), deck
     person.follow("document.querySelector('#round').textContent === '1 round'")
     page.see("[data-deck=red-1]", "rack")
-    page.see("[data-deck=blue-1]", "its turn")
+    page.see("[data-deck=blue-1]", "next")
     moved = page.js("document.querySelectorAll('.card[data-at]').length")
     assert moved == 106, "the cards that were moved are the cards that were there"
     page.click("nav a", "Journal")
@@ -38,12 +38,12 @@ def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
     hands = page.see("#round-viewer", "Round 1")
     assert "completed" in hands
     assert all(hand in hands for hand in ("Seat 1", "Seat 3", "Seat 6", "Dealer")), hands
-    page.click("#round-viewer button", "Its events")
+    page.click("#round-viewer button", "Show events")
     page.see("#results", "Round 1 began")
 
 
 def test_a_step_by_keyboard_alone(screen: Callable[..., Person]) -> None:
-    """Sign in and open the table without touching anything but the keys."""
+    """Sign in and open the table with the keyboard alone."""
     page = screen("--paused").page
     page.see("#offers button", "Open table")
     page.press("Tab")
@@ -79,7 +79,7 @@ def test_a_pin_refused_and_a_lock_out_that_the_floor_ends(screen: Callable[..., 
     page.click("dialog .choice", "Dana")
     person.enter_pin("1111")
     page.see("dialog .pin-answer", "wrong")
-    assert page.js("document.querySelector('.pin-input').value") == "", "the next try begins anew"
+    assert page.js("document.querySelector('.pin-input').value") == "", "the next attempt starts empty"
     for _ in range(9):
         if "is locked" in page.text("dialog .pin-answer"):
             break
@@ -107,7 +107,7 @@ def test_a_pin_refused_and_a_lock_out_that_the_floor_ends(screen: Callable[..., 
 
 
 def test_a_daemon_that_is_killed_and_comes_back(screen: Callable[..., Person]) -> None:
-    """What is shown is stale at once, no button is live, and it comes back by itself."""
+    """The screen is stale at once, all buttons are disabled, and it recovers by itself."""
     person = screen("--paused")
     person.refusals = True
     page = person.page
@@ -130,7 +130,7 @@ def test_a_daemon_that_is_killed_and_comes_back(screen: Callable[..., Person]) -
 
 
 def test_a_daemon_that_hangs(screen: Callable[..., Person]) -> None:
-    """A connection that stays open and brings nothing is as bad as none."""
+    """A connection that stays open but delivers nothing counts as broken."""
     person = screen("--paused")
     person.shoed.freeze()
     person.page.see("#stale", "STALE")
@@ -140,7 +140,7 @@ def test_a_daemon_that_hangs(screen: Callable[..., Person]) -> None:
 
 
 def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> None:
-    """The machines allow it, its guard does not: the screen tells the reason, what would help, and the clause."""
+    """Allowed by the state machines but refused by a guard: the screen shows reason, remedy and clause."""
     person = screen("--paused")
     person.refusals = True
     page = person.page

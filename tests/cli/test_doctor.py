@@ -22,7 +22,7 @@ from controller.cli.checks.examination import Examination, Finding
 from controller.cli.client import Client
 from controller.core.actions import Role
 from controller.daemon.config import EXAMPLE
-from controller.daemon.people import People, Person, hash_pin, write_people
+from controller.daemon.people import PeopleFile, Person, hash_pin, write_people
 from controller.daemon.version import VERSION
 from controller.journal import Journal, NewEvent
 from firmware_bridge.ports import discovery as ports_here
@@ -68,7 +68,7 @@ class Machine:
         self.file("/sys/class/rtc/rtc0/name")
         people = self.path("/etc/shoed/people.toml")
         roles = [Role.DEALER, Role.FLOOR]
-        write_people(people, People([Person("Flo", roles, hash_pin("2580", b"salt"))]))
+        write_people(people, PeopleFile([Person("Flo", roles, hash_pin("2580", b"salt"))]))
         self.journal = self.path("/var/lib/shoed/journal.db")
         self.journal.parent.mkdir(parents=True, mode=0o750)
         with Journal(self.journal, create=True) as journal:
@@ -146,7 +146,7 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
     ("no config", lambda m: m.path("/etc/shoed/table.toml").unlink(), "config", "is missing", "config example"),
     ("bad config", lambda m: m.file("/etc/shoed/table.toml", "nmae = 1"), "config", "nmae", "sudoedit"),
     ("nobody", lambda m: write_people(m.path("/etc/shoed/people.toml"),
-        People([Person("D", [Role.DEALER], hash_pin("2580", b"s"))])), "config", "as floor", "person add"),
+        PeopleFile([Person("D", [Role.DEALER], hash_pin("2580", b"s"))])), "config", "as floor", "person add"),
     ("bad people", lambda m: m.file("/etc/shoed/people.toml", "x"), "config", "people.toml", "person list"),
     ("people seen", lambda m: m.path("/etc/shoed/people.toml").chmod(0o644), "permissions", "0644", "chmod 0640"),
     ("config hidden", lambda m: m.path("/etc/shoed/table.toml").chmod(0o200), "permissions", "cannot read", "chmod"),
@@ -288,12 +288,12 @@ def test_in_simulation_the_installation_is_not_looked_at(machine: Machine) -> No
 
 
 def test_a_daemon_that_gives_no_role(machine: Machine) -> None:
-    error = {"error": {"code": "not_your_part", "message": "tess has no part at this table", "hint": "a group"}}
+    error = {"error": {"code": "not_your_part", "message": "tess has no role at this table", "hint": "a group"}}
     for path in ("table", "devices", "session", "journal", "openapi.json"):
         machine.daemon.answers[f"/api/v1/{path}"], machine.daemon.status[f"/api/v1/{path}"] = error, 403
     assert machine.wrong() == {}
     (note,) = [finding for finding in machine.findings() if finding.verdict == "note"]
-    assert (note.topic, "tess has no part" in note.text) == ("devices", True)
+    assert (note.topic, "tess has no role" in note.text) == ("devices", True)
 
 
 def test_as_a_user_without_rights(machine: Machine, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from controller.api.table_view import stopped_picture
+from controller.api.table_view import stopped_view
 from controller.cli import client, completion
 from controller.cli.completion import SCRIPTS
 from tests.support.contract_daemon import TABLE, ContractDaemon, event
@@ -109,7 +109,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
 
 def test_status_of_a_stopped_table(daemon: ContractDaemon) -> None:
     always = {name: TABLE[name] for name in ("now_ms", "ts", "name", "simulated", "journal")}
-    daemon.answers["/api/v1/table"] = {**stopped_picture("the disk is full"), **always, "stopped": "the disk is full"}
+    daemon.answers["/api/v1/table"] = {**stopped_view("the disk is full"), **always, "stopped": "the disk is full"}
     first, second, third = shoectl("status").stdout.splitlines()
     assert first == "Table 7: stopped, event 0"
     assert second == "  stopped: the disk is full"

@@ -1,4 +1,4 @@
-"""The configuration: the example is good, and each mistake is named: where, what was found, what is allowed."""
+"""The configuration: the example is valid, and errors say where they are, what was found and what is expected."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from controller.games.game import Method
 GOOD = '[shuffler]\nport = "/dev/a"\n[shoe]\nport = "/dev/b"\n'
 
 MISTAKES = [
-    ("[shoe\n", ["this is no TOML", "line 1"]),
-    (GOOD + 'colour = "red"', ["shoe.colour: nobody knows this; known are port, baud"]),
-    (GOOD + '[toaster]\nport = "/dev/x"', ["toaster: nobody knows this; known are name, table, shuffler"]),
-    ('[shuffler]\nport = "/dev/a"\n[shoe]\nbaud = 9600', ["shoe.port: this is missing"]),
+    ("[shoe\n", ["not valid TOML", "line 1"]),
+    (GOOD + 'colour = "red"', ["shoe.colour: unknown key; expected one of port, baud"]),
+    (GOOD + '[toaster]\nport = "/dev/x"', ["toaster: unknown key; expected one of name, table, shuffler"]),
+    ('[shuffler]\nport = "/dev/a"\n[shoe]\nbaud = 9600', ["shoe.port: missing"]),
     ('[shuffler]\nport = "/dev/a"\n[shoe]\nport = 5', ["shoe.port: found 5; expected str"]),
     (GOOD + 'baud = "fast"', ["shoe.baud: found 'fast'; expected int"]),
     (GOOD + "baud = 0", ["shoe.baud: found 0; expected int >= 50"]),
@@ -24,17 +24,20 @@ MISTAKES = [
         '[shuffler]\nport = "COM1"\n[shoe]\nport = "socket://a..b:1"',
         ["shuffler.port: 'COM1' is not a port", "shoe.port: "],
     ),
-    ("", ["shoe: this section is missing; dealing by automated_shoe needs [shoe] with a port"]),
+    ("", ["shoe: missing section; the dealing method automated_shoe needs [shoe] with a port"]),
     (GOOD + "[table]\nseats = 9", ["table: the table has 9 player positions", "(2.A)"]),
     (
         GOOD + '[table]\nmethod = "cannon"',
-        ["table.method: found 'cannon'; allowed are 'automated_shoe', 'manual_shoe'"],
+        ["table.method: found 'cannon'; expected one of 'automated_shoe', 'manual_shoe'"],
     ),
-    (GOOD + '[table]\ngame = "whist"', ["table.game: found 'whist'; known are dragon_poker"]),
+    (GOOD + '[table]\ngame = "whist"', ["table.game: unknown game 'whist'; expected one of dragon_poker"]),
     (GOOD + '[table]\nbacks = ["red", "red"]', ["(3.B(1))"]),
-    (GOOD + '[table]\nmethod = "manual_shoe"', ["shoe: found a section; dealing by manual_shoe drives no shoe"]),
-    (GOOD + "[table.limits]\ngrace = 5", ["table.limits.grace: nobody knows this; known are shuffle_ms"]),
-    (GOOD + '[screen]\nlisten = "0.0.0.0:80"', ["screen.listen: found '0.0.0.0:80'; allowed is a loopback address"]),
+    (
+        GOOD + '[table]\nmethod = "manual_shoe"',
+        ["shoe: unexpected section; the dealing method manual_shoe uses no automated shoe"],
+    ),
+    (GOOD + "[table.limits]\ngrace = 5", ["table.limits.grace: unknown key; expected one of shuffle_ms"]),
+    (GOOD + '[screen]\nlisten = "0.0.0.0:80"', ["screen.listen: found '0.0.0.0:80'; expected a loopback address"]),
     (GOOD + '[screen]\nlisten = "127.0.0.1"', ["screen.listen"]),
     ('name = " "\n' + GOOD, ["name: found ''"]),
     ("[shoe]\nport = 1\n[journal]\nfile = 2\n", ["shoe.port: found 1", "journal.file: found 2"]),  # all at once
@@ -66,5 +69,5 @@ def test_a_table_dealt_by_hand_needs_no_shoe() -> None:
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"\x00"])
 def test_a_file_that_is_no_text(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "table.toml").write_bytes(content)
-    with pytest.raises(ConfigError, match=r"table\.toml: this is no"):
+    with pytest.raises(ConfigError, match=r"table\.toml: not "):
         read_config(tmp_path / "table.toml")

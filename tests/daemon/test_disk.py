@@ -1,4 +1,4 @@
-"""A daemon whose disk fails in the midst of a round: it stops, says why, and goes on from what is on the disk."""
+"""A daemon whose disk fails in the middle of a round: it stops, says why, and continues from what is on the disk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.daemon.test_shoed import config_file
 from tests.support.plugged import Plugged
 from tests.support.served import LIMIT_S, Served
 
-# The real daemon, which looks again a little sooner than in life.
+# The real daemon, which retries sooner than in operation.
 IMPATIENT = (
     "from controller.cli import shoed; from controller.daemon import daemon; "
     "daemon.RETRY_S = 0.2; daemon.VERIFY_S = {}; shoed.main()"
@@ -37,7 +37,7 @@ IMPATIENT = (
 
 
 class Disk:
-    """A file system of its own, which can be full, broken and away. Needs root."""
+    """A separate file system that can be full, broken or detached. Needs root."""
 
     def __init__(self, folder: Path, image: Path) -> None:
         self.folder = folder
@@ -48,32 +48,32 @@ class Disk:
         self.attach()
 
     def attach(self) -> None:
-        """Plug it in, as whoever looks after the machine would: checked first."""
+        """Attach it, checked first, as an administrator would."""
         subprocess.run(["e2fsck", "-fy", self._device], capture_output=True, check=False)
         _run("mount", "-o", "errors=remount-ro", self._device, str(self.folder))
 
     def detach(self) -> None:
-        """Take it out, between two looks of the daemon: nobody may hold a file on it."""
+        """Detach it while the daemon has no file open on it."""
         end = time.monotonic() + LIMIT_S
         while subprocess.run(["umount", str(self.folder)], capture_output=True, check=False).returncode:
             assert time.monotonic() < end, "somebody holds a file on the disk"
 
     def fail(self) -> None:
-        """The file system finds an error and makes itself read-only."""
+        """Let the file system find an error, which makes it read-only."""
         Path(f"/sys/fs/ext4/{Path(self._device).name}/trigger_fs_error").write_text("for a test")
 
     def fill(self) -> None:
-        """No room is left."""
+        """Use up all space."""
         with contextlib.suppress(OSError), (self.folder / "film").open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(4096))
 
     def make_room(self) -> None:
-        """Whoever put it there takes it away."""
+        """Free the space again."""
         (self.folder / "film").unlink()
 
     def close(self) -> None:
-        """In any case."""
+        """Release everything, whatever has happened."""
         subprocess.run(["umount", str(self.folder)], capture_output=True, check=False)
         _run("losetup", "-d", self._device)
 
@@ -91,7 +91,7 @@ needs_disk = pytest.mark.skipif(not _disks_can_be_made(), reason="needs root and
 
 
 class Table:
-    """A daemon with real ptys, people who play, and what the devices know."""
+    """A daemon with real ptys, people who play, and the state of the devices."""
 
     def __init__(self, folder: Path, *, verify_s: float = 600.0) -> None:
         self.folder = folder
@@ -104,7 +104,7 @@ class Table:
         self.outside._journal = self.journal
         self.stored = State()  # what was on the disk when it stopped, and the commands in it
         self.commands: set[int] = set()
-        self.told = 0  # the last event that anybody has seen
+        self.reported = 0  # the last event that anyone has seen
 
     def begin(self) -> None:
         """Start the daemon."""
@@ -113,7 +113,7 @@ class Table:
         self.served = Served(self.folder, "--config", file.name, command=self._command)
 
     def play(self, *, until_midst: bool = False) -> None:
-        """To the end of a round, or until the second stack of one was taken."""
+        """Play to the end of a round, or until the second stack of a round is taken."""
         wanted = self.outside.state.rounds + 1
         limit = time.monotonic() + 2 * LIMIT_S
         while True:
@@ -127,11 +127,11 @@ class Table:
             assert time.monotonic() < limit, (state.table, state.warnings, state.devices)
 
     def rest(self) -> None:
-        """Wait until a stack lies at the shoe's exit and all is told: the disk has nothing under way.
+        """Wait until a stack lies at the shoe's exit and everything is reported, so that no write is under way.
 
-        ext4 (Linux 6.18) that finds an error in the midst of a flush may say that it has written what is gone later:
-        seen with bare fdatasync too, 12 times in 90. Then the shoe has dropped an event that the journal lacks; its
-        numbers show it, it is refused, and the round is void (13.G).
+        If ext4 (Linux 6.18) finds an error during a flush, it may report data as written that is lost later: seen with
+        bare fdatasync too, 12 times in 90. Then the shoe has dropped an event that the journal lacks; the event numbers
+        show it, the shoe is refused, and the round is void (13.G).
         """
         limit = time.monotonic() + LIMIT_S
         while (shoe := self.outside.state.devices["shoe"]).doing is not None or shoe.at_exit is None:
@@ -139,7 +139,7 @@ class Table:
             time.sleep(0.01)
 
     def stops(self, why: str) -> None:
-        """People go on, and the table does not; it tells why wherever one looks."""
+        """People continue, but the table has stopped and reports why everywhere."""
         limit = time.monotonic() + LIMIT_S
         while (health := self.served.ask("GET", "/healthz")).status == 200 or why not in health.json["why"]:
             self._hands()
@@ -156,11 +156,11 @@ class Table:
         self.served.until("table stopped", reason=why)
 
     def _hands(self) -> None:
-        """Take what lies at an exit: the devices have something to tell."""
+        """Take the cards at the exits, so that the devices have something to report."""
         self.plugged.do(lambda table, now: self.outside.robot.hands())
 
     def wrote_all_that_happened(self) -> None:
-        """What the devices were given, and what they were told is stored, is on the disk; nothing more goes to them."""
+        """Every command sent and every event confirmed as stored is on the disk; nothing more is sent."""
         self.stored = State()
         self.commands = set()
         copy = self.folder / "copy.db"
@@ -194,8 +194,8 @@ class Table:
             seen.append((firmware.effects, firmware._last_command))
         return seen
 
-    def goes_on(self) -> None:
-        """It comes back by itself, and nothing is lost."""
+    def continues(self) -> None:
+        """The table restarts by itself, and nothing is lost."""
         limit = time.monotonic() + LIMIT_S
         while self.served.ask("GET", "/healthz").status != 200:
             assert time.monotonic() < limit, self.served.log[-2000:]
@@ -204,30 +204,30 @@ class Table:
         self.play()
         self.outside.check_truth()
         self.outside.verify()
-        # It began with what was on the disk: all that anybody was told of, and nothing that was not written. A write
-        # that failed may be there or not.
+        # It starts with what was on the disk: every event that was reported, and nothing that was not written. A
+        # write that failed may be there or not.
         begun = [event.seq for event in self.outside.events if event.kind == "host.started"][-1]
-        assert self.told < begun <= self.stored.seq + 1
+        assert self.reported < begun <= self.stored.seq + 1
         self.commands = {event.seq for event in self.outside.events if event.kind == "command.given"}
         self.stored = self.outside.state
         self.plugged.do(self._compare)
 
     def close(self) -> None:
-        """In any case."""
+        """Release everything, whatever has happened."""
         self.served.close()
         self.plugged.close()
 
 
 @contextlib.contextmanager
 def table(folder: Path, *, verify_s: float = 600.0) -> Iterator[Table]:
-    """One that has played a round and is in the midst of the next."""
+    """A table that has played a round and is in the middle of the next."""
     found = Table(folder, verify_s=verify_s)
     try:
         found.served.until("ready")
         found.play()
         found.play(until_midst=True)
         found.rest()
-        found.told = found.served.table()["seq"]
+        found.reported = found.served.table()["seq"]
         yield found
     finally:
         print(found.served.log)
@@ -252,7 +252,7 @@ def test_a_full_disk(tmp_path: Path, disk: Disk) -> None:
         at.stops("the disk is full; free some space")
         at.wrote_all_that_happened()
         disk.make_room()
-        at.goes_on()
+        at.continues()
         at.served.end()
 
 
@@ -262,11 +262,11 @@ def test_a_disk_that_becomes_read_only_and_is_away_for_a_while(tmp_path: Path, d
         disk.fail()
         at.stops("how the disk is mounted (Read-only file system)")
         at.wrote_all_that_happened()
-        disk.detach()  # an empty folder is left, where nobody must begin a new journal
+        disk.detach()  # leaves an empty folder, in which no new journal must be created
         at.stops("there is no journal here")
         assert list((tmp_path / "disk").iterdir()) == []
         disk.attach()
-        at.goes_on()
+        at.continues()
         at.served.end()
 
 
@@ -277,7 +277,7 @@ def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
         at.stops(f"{at.journal}: ")
         at.wrote_all_that_happened()
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
-        at.goes_on()
+        at.continues()
 
 
 def test_a_folder_that_is_taken_away_and_brought_back(tmp_path: Path) -> None:
@@ -287,10 +287,10 @@ def test_a_folder_that_is_taken_away_and_brought_back(tmp_path: Path) -> None:
         at.wrote_all_that_happened()
         at.journal.parent.mkdir()
         at.stops("there is no journal here")
-        assert list(at.journal.parent.iterdir()) == []  # nor was one begun
+        assert list(at.journal.parent.iterdir()) == []  # no new journal was created
         at.journal.parent.rmdir()
         (tmp_path / "moved").rename(at.journal.parent)
-        at.goes_on()
+        at.continues()
 
 
 def test_another_program_that_holds_the_journal(tmp_path: Path) -> None:
@@ -299,12 +299,12 @@ def test_another_program_that_holds_the_journal(tmp_path: Path) -> None:
             other.execute("BEGIN IMMEDIATE")
             at.stops("another program has locked it")
             at.wrote_all_that_happened()
-        at.goes_on()
+        at.continues()
 
 
 def test_a_damaged_row_is_found_while_the_table_runs_and_at_the_next_start(tmp_path: Path) -> None:
     with table(tmp_path, verify_s=0.3) as at:
-        at.served.wait(lambda picture: picture["journal"]["verified_to"] > 20)
+        at.served.wait(lambda view: view["journal"]["verified_to"] > 20)
         with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as hand:
             hand.execute("BEGIN IMMEDIATE")
             (row,) = hand.execute("SELECT seq, data FROM events ORDER BY seq DESC LIMIT 1").fetchall()
@@ -330,4 +330,4 @@ def test_a_damaged_row_is_found_while_the_table_runs_and_at_the_next_start(tmp_p
                 hand.execute(sql)
             hand.execute("COMMIT")
         at.wrote_all_that_happened()
-        at.goes_on()
+        at.continues()

@@ -1,4 +1,4 @@
-"""Floods during a deal: of a device's events, and of connections at both doors. The deal ends right all the same."""
+"""Floods of device events and of connections during a deal, which still ends correctly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.api.server import BACKLOG, MOST_OPEN
+from controller.api.server import BACKLOG, MAX_CONNECTIONS
 from controller.core.machines import TableState
 from controller.core.setup import Setup
 from firmware_bridge.wire.messages import ButtonName
@@ -26,15 +26,15 @@ from tests.support.plugged import Plugged
 from tests.support.served import Served, UnixConnection, free_port
 
 LIMIT_S = 120.0  # generous: only a hang runs into it
-WATCHDOG_S = 15.0  # of a systemd that is patient with a busy machine
+WATCHDOG_S = 15.0  # generous, for a busy machine
 ROUNDS = 2
-CROWD = 800  # connections at the two doors
+CROWD = 800  # connections on both sockets
 OWN_FILES = 150  # of the daemon: journal, ports, libraries
-GROWN_KB = 40_000  # what a flood may leave in memory: buffers of connections, not what went through them
+GROWN_KB = 40_000  # memory that a flood may leave behind: buffers of connections, but not the data
 
 
 class Systemd:
-    """The manager's end of sd_notify: it notes when the watchdog was fed."""
+    """The receiving end of sd_notify: records the longest time between two watchdog messages."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -45,10 +45,10 @@ class Systemd:
         self.longest_s = 0.0
 
     def look(self) -> None:
-        """Take what has come; the longest time without food is kept."""
+        """Read the messages that have arrived."""
         with contextlib.suppress(BlockingIOError):
-            while told := self._socket.recv(4096):
-                if b"WATCHDOG=1" in told:
+            while message := self._socket.recv(4096):
+                if b"WATCHDOG=1" in message:
                     self._fed_at = time.monotonic()
         self.longest_s = max(self.longest_s, time.monotonic() - self._fed_at)
 
@@ -57,7 +57,7 @@ class Systemd:
 
 
 class Flooded:
-    """A table with everything around it, that plays while something else goes on."""
+    """A table that plays while something else happens."""
 
     def __init__(self, folder: Path) -> None:
         self.systemd = Systemd(folder)
@@ -67,10 +67,10 @@ class Flooded:
         self.served = Served(folder, "--config", config_file(folder, more=more), env=self.systemd.env)
         self.served.until("ready")
         self.outside = Outside(folder, self.plugged)
-        self.pressed: Counter[str] = Counter()  # that a device has taken note of; it keeps room for cards
+        self.pressed: Counter[str] = Counter()  # presses that a device has queued; it reserves room for card events
 
     def play(self, rounds: int, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Whole rounds, each right to the last card."""
+        """Play whole rounds, each correct to the last card."""
         for _ in range(rounds):
             number, end = self.outside.state.rounds + 1, time.monotonic() + LIMIT_S
             while True:
@@ -113,7 +113,7 @@ def flooded(tmp_path: Path) -> Iterator[Flooded]:
 
 
 def test_a_device_that_floods_events(flooded: Flooded) -> None:
-    """Buttons as fast as the link carries them, and faster: what a device has numbered is stored, each once."""
+    """Button presses faster than the link can carry them: every event that a device has numbered is stored once."""
     before = flooded.rss_kb
     flooded.play(ROUNDS, lambda: press(flooded, 10))
     end = time.monotonic() + LIMIT_S
@@ -125,7 +125,7 @@ def test_a_device_that_floods_events(flooded: Flooded) -> None:
 
 
 def press(flooded: Flooded, times: int) -> None:
-    """Somebody leans on a button of each device."""
+    """Press a button of each device continuously."""
 
     def lean(table: SimulatedTable, now: float) -> None:
         for name, device in (("shoe", table.shoe), ("shuffler", table.shuffler)):
@@ -139,13 +139,13 @@ def press(flooded: Flooded, times: int) -> None:
 
 
 def buttons(flooded: Flooded) -> Counter[str]:
-    """What the journal has of it."""
+    """The button events in the journal."""
     flooded.outside.state  # noqa: B018 - reads the journal
     return Counter(event.data["device"] for event in flooded.outside.events if event.data.get("event") == "Button")
 
 
 def test_hundreds_of_connections(flooded: Flooded) -> None:
-    """At both doors: silent ones, halves of requests, endless pipelines, nonsense. People still come through."""
+    """Silent connections, partial requests, endless pipelines and garbage, on both sockets. Requests still work."""
     before, most = flooded.rss_kb, 0
     host, _, port = flooded.listen.rpartition(":")
     rng = random.Random(3)
@@ -172,7 +172,7 @@ def test_hundreds_of_connections(flooded: Flooded) -> None:
         while len(crowd) < CROWD:
             come()
         flooded.play(ROUNDS, come)
-        assert MOST_OPEN < most < 2 * (MOST_OPEN + 2 * BACKLOG) + OWN_FILES, most
+        assert MAX_CONNECTIONS < most < 2 * (MAX_CONNECTIONS + 2 * BACKLOG) + OWN_FILES, most
         assert flooded.served.get("/healthz") == {"status": "ok"}
         assert flooded.rss_kb - before < GROWN_KB
     finally:
@@ -181,7 +181,7 @@ def test_hundreds_of_connections(flooded: Flooded) -> None:
 
 
 def test_readers_that_do_not_read_are_sent_away(flooded: Flooded) -> None:
-    """They ask for the stream, and then take nothing from the socket; meanwhile the table has a lot to tell."""
+    """Clients request the stream and then read nothing from it, while the table has much to report."""
     before = flooded.rss_kb
     slow = [UnixConnection(flooded.served.socket) for _ in range(20)]
     for connection in slow:
@@ -195,9 +195,9 @@ def test_readers_that_do_not_read_are_sent_away(flooded: Flooded) -> None:
 
 
 def until(flooded: Flooded, wanted: str, meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Ask for the daemon's own figures until this is among them."""
+    """Read the daemon's metrics until they contain this line."""
     end = time.monotonic() + LIMIT_S
-    while wanted not in (told := flooded.served.ask("GET", "/metrics").body.decode()).splitlines():
+    while wanted not in (metrics := flooded.served.ask("GET", "/metrics").body.decode()).splitlines():
         meanwhile()
         flooded.systemd.look()
-        assert time.monotonic() < end, told
+        assert time.monotonic() < end, metrics

@@ -1,4 +1,4 @@
-"""A disk that forgets what was stored: devices have done and told what the journal does not have."""
+"""A disk that loses stored data: the journal is missing events that devices have reported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def copied(house: House, folder: Path) -> Path:
-    """The journal as it is now."""
+    """A copy of the journal."""
     kept = folder / "kept.db"
     with closing(sqlite3.connect(folder / "journal.db")) as now, closing(sqlite3.connect(kept)) as then:
         now.backup(then)
@@ -48,7 +48,7 @@ def copied(house: House, folder: Path) -> Path:
 
 
 def forget(house: House, kept: Path) -> None:
-    """The power fails, and the disk has what it had then."""
+    """The power fails, and the disk is back at an earlier copy."""
     house.journal.close()
     for file in kept.parent.glob("journal.db-*"):
         if not file.name.endswith("lock"):
@@ -58,7 +58,7 @@ def forget(house: House, kept: Path) -> None:
 
 
 def dealt(house: House, stacks: int) -> People:
-    """A round with this many stacks dealt, and people who stop there."""
+    """People who have stopped in a round with this many stacks dealt."""
     people = People(house)
     people.enough = lambda: bool(house.state.round and house.state.round.dealt == stacks)
     assert people.play(SEATS)
@@ -66,7 +66,8 @@ def dealt(house: House, stacks: int) -> People:
     return people
 
 
-def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -> None:
+def lose_stacks(house: House, tmp_path: Path) -> People:
+    """Deal four stacks of a round, of which the disk keeps one; the gap is found."""
     people = dealt(house, 1)
     kept = copied(house, tmp_path)
     people.enough = lambda: bool(house.state.round and house.state.round.dealt == 4)
@@ -74,6 +75,11 @@ def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -
     people.enough = None
     forget(house, kept)
     assert house.run(lambda: "shoe.gap" in house.state.warnings, 30)
+    return people
+
+
+def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -> None:
+    people = lose_stacks(house, tmp_path)
     shoe = house.state.devices["shoe"]
     assert shoe.state is DeviceState.UNKNOWN
     assert not shoe.online
@@ -82,8 +88,8 @@ def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -
     assert house.state.table is TableState.VOIDING
     seq = house.state.seq
     house.rest(30)
-    told = [event.kind for event in house.events[seq:]]
-    assert "device.refused" not in told, "it tries again and again, and it is told once"
+    kinds = [event.kind for event in house.events[seq:]]
+    assert "device.refused" not in kinds, "it retries repeatedly, but is journaled once"
 
     accept = act.AcceptDevice(device="shoe", who=WHO[Role.TECHNICIAN], role=Role.TECHNICIAN)
     (refused,) = house.report(accept)
@@ -102,7 +108,7 @@ def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -
 
 
 def test_also_when_it_has_forgotten_a_whole_round(house: House, tmp_path: Path) -> None:
-    """The books have each deck where the other one is by now."""
+    """According to the journal each deck is where the other one is by now."""
     kept = copied(house, tmp_path)
     people = People(house)
     assert people.play(SEATS)
@@ -139,7 +145,7 @@ def test_the_table_comes_back_whatever_was_forgotten(seed: int, tmp_path: Path) 
 
 
 def for_a_while(people: People, seconds: float) -> None:
-    """People play and work for so long."""
+    """Let people play and work for this long."""
     house = people.house
     end = house.now + seconds
     people.enough = lambda: house.now > end
@@ -152,13 +158,7 @@ def for_a_while(people: People, seconds: float) -> None:
 
 
 def test_a_device_that_was_switched_off_and_on_has_forgotten_too(house: House, tmp_path: Path) -> None:
-    people = dealt(house, 1)
-    kept = copied(house, tmp_path)
-    people.enough = lambda: bool(house.state.round and house.state.round.dealt == 4)
-    assert people.work()
-    people.enough = None
-    forget(house, kept)
-    assert house.run(lambda: "shoe.gap" in house.state.warnings, 30)
+    people = lose_stacks(house, tmp_path)
     house.sim.shoe.inject(FaultName.REBOOT, house.now)
     assert house.run(lambda: house.state.devices["shoe"].online, 30)
     assert house.state.warnings["shoe.gap"].gone

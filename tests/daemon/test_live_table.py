@@ -1,4 +1,4 @@
-"""The live table: stored before sent, started again from the journal alone, and silent about undealt cards."""
+"""The live table: it stores before it sends, restarts from the journal alone, and never reveals undealt cards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_start_from_a_snapshot_is_a_start_from_the_beginning(tmp_path: Path, m
 
 
 class FailingDisk:
-    """The journal's connection; a statement of a snapshot fails, before it is carried out or after."""
+    """The journal's connection; writing a snapshot fails, before or after it is executed."""
 
     def __init__(self, real: sqlite3.Connection, what: str, after: bool) -> None:
         self._real, self._what, self._after = real, what, after
@@ -99,7 +99,7 @@ class FailingDisk:
 def test_a_snapshot_that_cannot_be_written_loses_and_repeats_nothing(
     what: str, after: bool, tmp_path: Path, mocker: MockerFixture
 ) -> None:
-    """What was decided is stored and sent by then; whoever asked for it is told so."""
+    """The decision is already stored and sent, and is returned to the caller."""
     mocker.patch.object(live_table, "SNAPSHOT_EVERY", 1)
     house, people = opened(tmp_path)
     disk = FailingDisk(house.journal._connection, what, after)  # type: ignore[union-attr]
@@ -124,13 +124,13 @@ def test_a_snapshot_that_cannot_be_written_loses_and_repeats_nothing(
 
 
 def test_no_undealt_card_is_in_the_journal(tmp_path: Path) -> None:
-    """With devices that recognise every card, only stacks that were taken are told."""
+    """With devices that recognise every card, only stacks that were taken are revealed."""
     house, people = opened(tmp_path, Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
     for _ in range(3):
         assert people.play((1, 3))
     for event in house.journal.events():
-        told = json.dumps(event.data).lower()
+        text = json.dumps(event.data).lower()
         if event.kind != "table.configured":  # the game's own list of kinds
-            assert not any(kind.name.lower().replace("_", " ") in told for kind in Kind), event
+            assert not any(kind.name.lower().replace("_", " ") in text for kind in Kind), event
         assert "kinds" not in event.data or event.kind == "stack.taken", event
     house.close()

@@ -1,22 +1,28 @@
-"""People and their PINs, the people file, and who comes in at the socket."""
+"""PINs, the people file, and what is visible without a role."""
 
 from __future__ import annotations
 
 import contextlib
-import grp
 import os
-import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from controller.core.actions import Role
 from controller.daemon import people
-from controller.daemon.config import ConfigError, ControlConfig
-from controller.daemon.people import People, Person, check_pin, hash_pin, pin_fault, pin_fits, read_people, write_people
+from controller.daemon.config import ConfigError
+from controller.daemon.people import (
+    PeopleFile,
+    Person,
+    check_pin,
+    hash_pin,
+    pin_fault,
+    pin_matches,
+    read_people,
+    write_people,
+)
 from tests.daemon.test_shoed import config_file
 from tests.support.other_user import as_nobody
 from tests.support.served import Page, Served, free_port
@@ -33,9 +39,9 @@ def test_a_pin_is_kept_as_a_salted_hash() -> None:
     assert one != other
     assert PIN not in one
     assert one.startswith("scrypt$16384$8$1$")
-    assert pin_fits(PIN, one)
-    assert pin_fits(PIN, other)
-    assert not pin_fits("271829", one)
+    assert pin_matches(PIN, one)
+    assert pin_matches(PIN, other)
+    assert not pin_matches("271829", one)
 
 
 def test_a_name_that_nobody_has_is_checked_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,14 +51,14 @@ def test_a_name_that_nobody_has_is_checked_as_long(monkeypatch: pytest.MonkeyPat
         tried.append(kept)
         return False
 
-    monkeypatch.setattr(people, "pin_fits", never)
-    assert check_pin(People([DANA]), "Nobody", PIN) == (None, False)
-    assert check_pin(People([DANA]), "Dana", PIN) == (DANA, False)
+    monkeypatch.setattr(people, "pin_matches", never)
+    assert check_pin(PeopleFile([DANA]), "Nobody", PIN) == (None, False)
+    assert check_pin(PeopleFile([DANA]), "Dana", PIN) == (DANA, False)
     assert [kept.rsplit("$", 2)[0] for kept in tried] == ["scrypt$16384$8$1"] * 2  # the same work for both
 
 
 def test_nobody_gets_in_with_the_hash_of_nobody() -> None:
-    assert check_pin(People([DANA]), "Nobody", "") == (None, False)
+    assert check_pin(PeopleFile([DANA]), "Nobody", "") == (None, False)
 
 
 @pytest.mark.parametrize("pin", ["", "123", "1234567890123", "12a4", "١٢٣٤", "1111", "1234", "4321", "98765"])
@@ -70,8 +76,8 @@ def test_pins_that_are_taken(pin: str) -> None:
 
 def test_the_people_file_is_written_whole_and_for_its_group_only(tmp_path: Path) -> None:
     file = tmp_path / "people.toml"
-    assert read_people(file) == People()
-    people = People([DANA, Person("Flo O'Neill", [Role.FLOOR, Role.DEALER], hash_pin("1470"))])
+    assert read_people(file) == PeopleFile()
+    people = PeopleFile([DANA, Person("Flo O'Neill", [Role.FLOOR, Role.DEALER], hash_pin("1470"))])
     write_people(file, people)
     assert read_people(file) == people
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -81,18 +87,18 @@ def test_the_people_file_is_written_whole_and_for_its_group_only(tmp_path: Path)
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "people.toml"
-    write_people(file, People([DANA]))
+    write_people(file, PeopleFile([DANA]))
 
     def fail(fd: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(ConfigError, match="No space left on device"):
-        write_people(file, People())
-    assert read_people(file) == People([DANA])
+        write_people(file, PeopleFile())
+    assert read_people(file) == PeopleFile([DANA])
     monkeypatch.undo()
-    write_people(file, People())  # what was left of it is no hindrance
-    assert read_people(file) == People()
+    write_people(file, PeopleFile())  # the leftovers of the failed write do not matter
+    assert read_people(file) == PeopleFile()
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -101,7 +107,7 @@ def test_a_file_that_was_open_to_all_is_closed(tmp_path: Path, mode: int) -> Non
     file = tmp_path / "people.toml"
     file.touch()
     file.chmod(mode)
-    write_people(file, People([DANA]))
+    write_people(file, PeopleFile([DANA]))
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
@@ -113,7 +119,7 @@ def test_a_file_that_was_open_to_all_is_closed(tmp_path: Path, mode: int) -> Non
         ('[[person]]\nname = "Dana"\n', "roles"),
         ('[[person]]\nname = "Dana"\nroles = ["king"]\npin = ""\n', "king"),
         ('[[person]]\nname = "Dana"\nroles = []\npin = "{pin}"\n', "Dana has no role"),
-        ('[[person]]\nname = "Da\\nna"\nroles = ["dealer"]\npin = "{pin}"\n', "letters, digits and blanks"),
+        ('[[person]]\nname = "Da\\nna"\nroles = ["dealer"]\npin = "{pin}"\n', "letters, digits and spaces"),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "2580"\n', "the PIN's hash is damaged"),
         (
             '[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "scrypt$3$8$1$AAAA$AAAA"\n',
@@ -121,50 +127,27 @@ def test_a_file_that_was_open_to_all_is_closed(tmp_path: Path, mode: int) -> Non
         ),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "scrypt$16777216$8$1$AAAA$AAAA"\n', "hash is damaged"),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "md5$1$1$1$AAAA$AAAA"\n', "the PIN's hash is damaged"),
-        ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "{pin}"\n' * 2, "Dana is there twice"),
+        ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "{pin}"\n' * 2, "Dana is listed twice"),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "{pin}"\nshoe = 1\n', "shoe"),
     ],
 )
 def test_a_damaged_people_file_is_named_and_tells_no_hash(tmp_path: Path, text: str, about: str) -> None:
     file = tmp_path / "people.toml"
     file.write_bytes(text.replace("{pin}", DANA.pin).encode("latin-1"))
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as wrong:
         read_people(file)
-    assert about in str(told.value)
-    assert DANA.pin not in str(told.value)
-    assert "\n" not in str(told.value)
+    assert about in str(wrong.value)
+    assert DANA.pin not in str(wrong.value)
+    assert "\n" not in str(wrong.value)
 
 
-# --- the socket -------------------------------------------------------------------------------------------------------
-
-
-def test_roles_come_from_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    gids = {"shoed-dealer": 901, "shoed-floor": 902, "pit": 903}
-
-    def getgrnam(name: str) -> SimpleNamespace:
-        return SimpleNamespace(gr_gid=gids[name])  # KeyError where the system has no such group
-
-    def getgrouplist(user: str, gid: int) -> list[int]:
-        return {"dana": [gid, 901], "flo": [gid, 902, 903]}[user]
-
-    monkeypatch.setattr(grp, "getgrnam", getgrnam)
-    monkeypatch.setattr(os, "getgrouplist", getgrouplist)
-    names = {1001: "dana", 1002: "flo", 0: "root"}
-    monkeypatch.setattr(pwd, "getpwuid", lambda uid: SimpleNamespace(pw_name=names[uid]))
-    control = ControlConfig(technician=("pit", "not here"))
-    assert people.Peer(1001, 100).roles(control) == [Role.DEALER]
-    assert people.Peer(1002, 100).roles(control) == [Role.FLOOR, Role.TECHNICIAN]
-    assert people.Peer(1003, 901).roles(control) == [Role.DEALER]  # a user without a name, by the group it runs under
-    assert people.Peer(1003, 100).roles(control) == []
-    assert people.Peer(1003, 100).name == "user 1003"
-    assert people.Peer(0, 0).roles(control) == [Role.TECHNICIAN, Role.AUDITOR]  # an administrator deals no cards
-    assert people.Peer(1001, 100, everybody=True).roles(control) == list(people.RANK)
+# --- a table with a screen and one person -----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """A table with a screen and one person."""
-    write_people(tmp_path / "people.toml", People([DANA]))
+    write_people(tmp_path / "people.toml", PeopleFile([DANA]))
     more = f'[screen]\nlisten = "127.0.0.1:{free_port()}"\npeople = "{tmp_path}/people.toml"\n'
     found = Served(tmp_path, "--config", config_file(tmp_path, more=more))
     try:
@@ -179,7 +162,7 @@ PATHS = ("table", "events", "events/stream", "actions", "rounds", "devices", "se
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 def test_a_user_without_a_role_sees_nothing_and_changes_nothing(served: Served) -> None:
-    for folder in [served.folder, *served.folder.parents]:  # so that it is the daemon who says no, not a folder
+    for folder in [served.folder, *served.folder.parents]:  # so that the daemon refuses, not the file system
         with contextlib.suppress(PermissionError):
             if str(folder).startswith("/tmp/pytest"):
                 folder.chmod(folder.stat().st_mode | 0o055)
@@ -196,11 +179,11 @@ def test_a_user_without_a_role_sees_nothing_and_changes_nothing(served: Served) 
         ]
         return [(answer.status, answer.body) for answer in [*answers, served.ask("GET", "/healthz")]]
 
-    *told, health = as_nobody(look)
-    assert health == (200, b'{"status":"ok"}')  # whoever watches machines may know that it lives
-    assert {status for status, _ in told} == {403}
-    assert len({body for _, body in told}) == 1  # and the answer tells nothing of what there is
-    assert b"has no part at this table" in told[0][1]
+    *answers, health = as_nobody(look)
+    assert health == (200, b'{"status":"ok"}')  # monitoring may see that it runs
+    assert {status for status, _ in answers} == {403}
+    assert len({body for _, body in answers}) == 1  # the answer does not reveal what exists
+    assert b"has no role at this table" in answers[0][1]
     assert served.table()["seq"] == before
 
 
@@ -217,7 +200,7 @@ def test_no_pin_no_hash_and_no_cookie_is_ever_told(served: Served) -> None:
     assert page.cookie in headers["Set-Cookie"]
     assert headers["Cache-Control"] == "no-store"
     for method, path in (("GET", f"/api/v1/people?pin={PIN}"), ("POST", f"/api/v1/session?name=Dana&pin={PIN}")):
-        assert page.ask(method, path, {} if method == "POST" else None).status in (200, 400)  # not heard in a URL
+        assert page.ask(method, path, {} if method == "POST" else None).status in (200, 400)  # ignored in a URL
     served.end()
     journal = b"".join(path.read_bytes() for path in (served.folder / "run").glob("journal.db*"))
     for what, said in (("journal", journal), ("log", served.log.encode()), ("answers", b"".join(bodies))):

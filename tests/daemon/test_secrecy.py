@@ -1,8 +1,8 @@
-"""No undealt card is in anything that the daemon writes or answers, whatever a device that recognises cards tells it.
+"""No undealt card appears in anything that the daemon writes or returns, whatever a card-recognising device reports.
 
-The devices here tell far more than they should: every event brings the order of all cards inside, there are events of a
-later version made of nothing else, and the kinds that they count are numbers that occur nowhere else. The last test
-plants leaks and sees that the search finds each of them.
+The devices here report far more than they should: every event contains the order of all cards inside, there are events
+of a later version that contain nothing else, and the kinds that they count are numbers that occur nowhere else. The
+last test plants leaks and checks that the search finds each of them.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from tests.support.served import LIMIT_S, Served, UnixConnection
 from tests.support.shoectl import shoectl
 
 LETTERS = "QXZJKVWY"  # one for each kind of card
-WINDOW = 8  # so many cards in a row are no accident
-KINDS = 79_190_010_300  # what is counted of a kind, where the device tells it in numbers of its own; plus the kind
+WINDOW = 8  # this many cards in a row are not a coincidence
+KINDS = 79_190_010_300  # the base of the recognisable numbers that a device reports as counts; plus the kind
 LATER_EVENT = 90  # of a protocol that comes after this one
 PATHS = (
     *(f"/api/v1/{name}" for name in ("table", "events?newest=1&limit=500", "actions", "rounds", "rounds/1", "rules")),
@@ -50,11 +50,11 @@ PATHS = (
     "/",
 )
 
-told: set[str] = set()  # every order of cards that a device has told
+reported: set[str] = set()  # every order of cards that a device has reported
 
 
 class Talkative(Firmware):
-    """A device that recognises all cards inside and cannot keep it to itself."""
+    """A device that recognises all cards inside and reports them."""
 
     wrong_kinds = False  # of the next count
 
@@ -64,7 +64,7 @@ class Talkative(Firmware):
         order = "".join(
             LETTERS[card.kind] for place in places for spot in cards.spots(place) for card in cards.pile(spot)
         )
-        told.add(order)
+        reported.add(order)
         return order[:106]
 
     def report(self, what: type[EventMessage], **fields: object) -> None:
@@ -86,14 +86,14 @@ class Talkative(Firmware):
             self._send_event(number, event)
 
     def _send_event(self, number: int, event: bytes) -> None:
-        """A field more than the protocol has: it must be passed over."""
+        """Add a field that the protocol does not have: it must be ignored."""
         fields = msgspec.msgpack.decode(event)
         super()._send_event(
             number, event if fields[0] == LATER_EVENT else msgspec.msgpack.encode([*fields, self._inside()])
         )
 
 
-# A run of the letters as they are, in hexadecimal, and as a list of numbers; what is found is looked up among the told.
+# A run of the letters as they are, in hexadecimal, and as a list of numbers; matches are looked up in `reported`.
 AS_LETTERS = re.compile(rb"[QXZJKVWY]{8,}")
 AS_HEX = re.compile(rb"(?:51|58|5[aA]|4[aA]|4[bB]|56|57|59){8,}")
 AS_NUMBERS = re.compile(rb"(?:(?:81|88|90|74|75|86|87|89)[, ]{0,2}){8,}")
@@ -102,8 +102,8 @@ BASE64_BEGINS = (0, 2, 3)  # the first character that the letters alone decide, 
 
 
 def leaks(outputs: dict[str, bytes]) -> dict[str, str]:
-    """Where something undealt is, and what."""
-    windows = {order[at : at + WINDOW].encode() for order in told for at in range(len(order) - WINDOW + 1)}
+    """The outputs that contain undealt cards, and what they contain."""
+    windows = {order[at : at + WINDOW].encode() for order in reported for at in range(len(order) - WINDOW + 1)}
     encoded = {
         base64.b64encode(bytes(shift) + window)[begin:][:10]
         for window in windows
@@ -131,11 +131,11 @@ def _has(run: bytes, length: int, wanted: set[bytes]) -> bool:
 
 
 class Session:
-    """A daemon with talkative devices, all that it says, and people who play."""
+    """A daemon with leaky devices, all its output, and people who play."""
 
     def __init__(self, folder: Path, command: tuple[str, ...] | None = None) -> None:
         setup = Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
-        told.clear()
+        reported.clear()
         self.folder = folder
         self.outputs: dict[str, bytes] = {}
         self.plugged = Plugged(
@@ -150,16 +150,16 @@ class Session:
         file.write_text(file.read_text().replace("[shuffler]\n", "[shuffler]\nrecognises = true\n"))
         self._command = {"command": command} if command else {}
         self.outside = Outside(folder, self.plugged, setup)
-        self.lives = 0
+        self.starts = 0
         self.begin()
 
     def begin(self) -> None:
-        """Start the daemon, and listen to its live events."""
-        self.lives += 1
+        """Start the daemon, and read its live events."""
+        self.starts += 1
         env = {"PYTHONFAULTHANDLER": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
         self.served = Served(self.folder, "--config", "table.toml", env=env, **self._command)
         self.served.until("ready")
-        self._listening = threading.Thread(target=self._listen, args=(f"stream {self.lives}",))
+        self._listening = threading.Thread(target=self._listen, args=(f"stream {self.starts}",))
         self._listening.start()
 
     def _listen(self, name: str) -> None:
@@ -172,16 +172,16 @@ class Session:
                     self.outputs[name] += part
 
     def end(self, how: signal.Signals) -> None:
-        """Keep what is on the disk and in the log, and end it."""
+        """Keep a copy of disk and log, and end the daemon."""
         for path in sorted((self.folder / "run").glob("journal.db*")):
-            self.outputs[f"{path.name} {self.lives}"] = path.read_bytes()
+            self.outputs[f"{path.name} {self.starts}"] = path.read_bytes()
         assert self.served.end(how) == -how
         self._listening.join(LIMIT_S)
-        self.outputs[f"log {self.lives}"] = self.served.log.encode()
+        self.outputs[f"log {self.starts}"] = self.served.log.encode()
         self.served.close()
 
     def play(self, rounds: int, *faults: tuple[str, FaultName], kill: bool = False) -> None:
-        """So many rounds more, with these faults in the first; killed in its midst if so wanted."""
+        """Play this many more rounds, with faults in the first; optionally kill the daemon in the middle of it."""
         wanted = self.outside.state.rounds + rounds
         limit = time.monotonic() + 2 * LIMIT_S
         while True:
@@ -203,7 +203,7 @@ class Session:
         self.plugged.do(lambda table, now: [getattr(table, name).inject(what, now) for name, what in faults])
 
     def ask_everything(self) -> None:
-        """Every answer there is, and the archive for support."""
+        """Every response of the API, and the support bundle."""
         for path in PATHS:
             self.outputs[path] = self.served.ask("GET", path).body
         for name, answer in (("refused", self.served.do("reveal_dealer")), ("wrong", self.served.do("cut_deck"))):
@@ -218,7 +218,7 @@ class Session:
                 self.outputs[f"bundle {part.name}"] = content.read()
 
     def close(self) -> None:
-        """In any case."""
+        """Release everything, whatever has happened."""
         self.served.close()
         self._listening.join(LIMIT_S)
         self.plugged.close()
@@ -226,7 +226,7 @@ class Session:
 
 @contextlib.contextmanager
 def session(folder: Path, command: tuple[str, ...] | None = None) -> Iterator[Session]:
-    """One that is closed in any case."""
+    """A table that is always closed."""
     found = Session(folder, command)
     try:
         yield found
@@ -238,11 +238,11 @@ def session(folder: Path, command: tuple[str, ...] | None = None) -> Iterator[Se
     "form", [str, lambda s: s.encode().hex(), lambda s: base64.b64encode(b"!" + s.encode()).decode()]
 )
 def test_the_search_finds_an_order_in_every_form(form: Callable[[str], str]) -> None:
-    told.clear()
-    told.add("QXZJKVWYYWVKJ")
+    reported.clear()
+    reported.add("QXZJKVWYYWVKJ")
     assert leaks({"page": f"nothing {form('XZJKVWYYW')} here".encode()})
     assert leaks({"page": str([*b"XZJKVWYYW"]).encode()})
-    assert not leaks({"page": f"nothing {form('XZJKVWYQX')} here".encode()})  # no order that anybody told
+    assert not leaks({"page": f"nothing {form('XZJKVWYQX')} here".encode()})  # an order that was not reported
 
 
 def test_nothing_undealt_is_written_or_answered(tmp_path: Path) -> None:
@@ -255,12 +255,12 @@ def test_nothing_undealt_is_written_or_answered(tmp_path: Path) -> None:
         table.ask_everything()
         process = Path(f"/proc/{table.served.process.pid}")
         assert resource.prlimit(table.served.process.pid, resource.RLIMIT_CORE) == (0, 0)
-        assert int((process / "coredump_filter").read_text(), 16) == 0  # where something else takes cores, it gets none
+        assert int((process / "coredump_filter").read_text(), 16) == 0  # nothing is piped to a core handler either
         table.end(signal.SIGABRT)
     kinds = {event.kind for event in table.outside.events}
     assert {"count.rejected", "round.voided", "device.jammed", "card.turned", "device.reported"} <= kinds
-    assert "Current thread" in table.outputs[f"log {table.lives}"].decode()  # the dump of a crash is there
-    assert len(told) > 50
+    assert "Current thread" in table.outputs[f"log {table.starts}"].decode()  # the crash dump is there
+    assert len(reported) > 50
     assert leaks(table.outputs) == {}
 
 

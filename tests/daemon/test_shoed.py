@@ -1,4 +1,4 @@
-"""`shoed` as a process: it plays a whole table by itself, and is started, stopped, killed and misled."""
+"""`shoed` as a process: it simulates a whole table, and is started, stopped, killed and misconfigured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.served import LIMIT_S, SHOED, Served, simulated
 
 
 def refused(folder: Path, *words: str) -> tuple[int, str]:
-    """Exit code and complaint of a shoed that does not start."""
+    """Exit code and error message of a shoed that does not start."""
     done = subprocess.run([SHOED, *words], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -32,7 +32,7 @@ def refused(folder: Path, *words: str) -> tuple[int, str]:
 def config_file(folder: Path, *, shuffler: str = "", shoe: str = "", more: str = "") -> str:
     """A configuration with everything in one folder."""
     (folder / "run").mkdir(exist_ok=True)
-    group = grp.getgrgid(os.getgid()).gr_name  # whoever runs the tests plays all parts
+    group = grp.getgrgid(os.getgid()).gr_name  # the user who runs the tests has all roles
     groups = "".join(f'{role} = ["{group}"]\n' for role in Role)
     text = f'[journal]\nfile = "{folder}/run/journal.db"\n[control]\nsocket = "{folder}/run/control.sock"\n{groups}'
     text += f'[shuffler]\nport = "{shuffler or folder / "shuffler"}"\n[shoe]\nport = "{shoe or folder / "shoe"}"\n'
@@ -70,8 +70,8 @@ def test_a_second_daemon_in_the_same_place_is_refused(tmp_path: Path) -> None:
     with simulated(tmp_path, "--paused") as (served, listen):
         code, text = refused(tmp_path, "--simulate", "--folder", "run", "--listen", listen)
         assert code == 1
-        assert "another shoed answers here" in text
-        assert served.get("/healthz") == {"status": "ok"}  # and the first has lost nothing
+        assert "another shoed is already running" in text
+        assert served.get("/healthz") == {"status": "ok"}  # the first is unaffected
 
 
 def test_devices_are_picked_up_when_they_come(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_a_wrong_device_at_a_port_is_named(tmp_path: Path) -> None:
     plugged = Plugged(tmp_path, speed=20.0)
     served = Served(tmp_path, "--config", config_file(tmp_path, shuffler=plugged.shoe, shoe=str(tmp_path / "none")))
     try:
-        assert "expected a shuffler, found a shoe" in served.until("device not reached", device="shuffler")["reason"]
-        told = {device["name"]: device for device in served.get("/api/v1/devices")["devices"]}
-        assert "expected a shuffler, found a shoe" in told["shuffler"]["trouble"]
+        assert "no shuffler, it is a shoe" in served.until("device not reached", device="shuffler")["reason"]
+        devices = {device["name"]: device for device in served.get("/api/v1/devices")["devices"]}
+        assert "no shuffler, it is a shoe" in devices["shuffler"]["trouble"]
     finally:
         served.close()
         plugged.close()
@@ -134,21 +134,21 @@ def test_a_table_set_up_anew_only_when_it_is_closed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["--simulate", "--config", "table.toml"], ["--levitate"]])
 def test_wrong_usage(tmp_path: Path, words: list[str]) -> None:
-    code, told = refused(tmp_path, *words)
+    code, error = refused(tmp_path, *words)
     assert code == 2
-    assert told.splitlines()[-1].startswith("Error: ")
+    assert error.splitlines()[-1].startswith("Error: ")
     assert not (tmp_path / "build").exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "about"), [("[shoe\n", "no TOML"), ('[table]\nseats = 9\n[shoe]\nport = "/dev/x"', "2.A")]
+    ("text", "about"), [("[shoe\n", "not valid TOML"), ('[table]\nseats = 9\n[shoe]\nport = "/dev/x"', "2.A")]
 )
 def test_mistakes_in_the_file_end_the_process_without_a_traceback(tmp_path: Path, text: str, about: str) -> None:
     (tmp_path / "table.toml").write_text(text)
-    code, told = refused(tmp_path, "--config", "table.toml")
+    code, error = refused(tmp_path, "--config", "table.toml")
     assert code == 1
-    assert told.startswith("Error: table.toml: ")
-    assert about in told
+    assert error.startswith("Error: table.toml: ")
+    assert about in error
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_an_error_of_ours_stops_the_table_and_it_starts_again_from_the_disk(
     tmp_path: Path, mocker: MockerFixture
 ) -> None:
-    """What is in memory may be half done after it; what is on the disk is not."""
+    """The state in memory may be inconsistent afterwards; the journal is not."""
     mocker.patch("controller.daemon.daemon.RETRY_S", 0.01)
 
     async def run() -> None:
@@ -167,7 +167,7 @@ def test_an_error_of_ours_stops_the_table_and_it_starts_again_from_the_disk(
         await daemon.start()
         before = encode(daemon.state)
         mocker.patch.object(daemon.live.table, "handle", side_effect=ZeroDivisionError)  # type: ignore[union-attr]
-        with pytest.raises(TableStopped, match="an error in the program"):
+        with pytest.raises(TableStopped, match="internal error"):
             daemon.take(OpenTable(who="dana", role=Role.DEALER))
         again = asyncio.Event()
         daemon.listen(lambda ts, events: again.set() if events else None)

@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from controller.api.app import Api
+from controller.api.peers import Peer
 from controller.daemon.config import Config, ControlConfig, JournalConfig, ScreenConfig, ShoeConfig, ShufflerConfig
 from controller.daemon.daemon import Daemon
-from controller.daemon.people import Peer
 
 METHODS = ("GET", "POST", "DELETE", "HEAD", "PUT", "OPTIONS")
 
@@ -66,7 +66,7 @@ class Asked:
             "server": ("127.0.0.1", 80),
         }
         if not screen:
-            scope["peer"] = Peer(os.getuid(), os.getgid(), everybody=True)
+            scope["peer"] = Peer(os.getuid(), os.getgid(), all_roles=True)
         came = [{"type": "http.request", "body": body, "more_body": False}]
         status, told = 0, b""
 
@@ -88,7 +88,7 @@ class Asked:
             told += data
             return 0
 
-        scope |= {"say": say, "hang_up": lambda: None}
+        scope |= {"write": say, "abort": lambda: None}
         await self._api.app(scope, receive, send)
         return status, told
 

@@ -1,5 +1,5 @@
-"""A daemon that only keeps to the API's contract: for what a real one does not do on request, such as answering
-nonsense, falling silent, or ending in the middle of a stream.
+"""A fake daemon that follows the API's contract, for behaviour that a real one does not show on demand, such as invalid
+responses, silence, or a stream that breaks off.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ ACTIONS = [
 
 
 def event(seq: int, kind: str = "stack.taken", text: str = "Seat 3 has its stack.") -> dict[str, Any]:
-    """An event as the API tells it."""
+    """An event as the API returns it."""
     return {"seq": seq, "ts": TS, "kind": kind, "clause": ["10.B"], "data": {}, "text": text}
 
 
@@ -156,11 +156,11 @@ class ContractDaemon:
         self._thread.start()
 
     def send(self, name: str, data: Any, seq: int | None = None) -> None:
-        """A message on the stream."""
+        """Send a message on the stream."""
         self.streams.put((name, data, seq))
 
     def end_stream(self) -> None:
-        """Close the stream in the middle."""
+        """Break off the stream."""
         self.streams.put(None)
 
     def __enter__(self) -> Self:
@@ -179,7 +179,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away in the middle is what some tests are about."""
+        """Ignore errors: in some tests the client disconnects."""
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -187,18 +187,18 @@ class _Requests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def address_string(self) -> str:
-        """There is none on a Unix socket."""
+        """A Unix socket has no client address."""
         return "unix"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Not in a test."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """Read."""
+        """Answer a GET request."""
         self._answer("GET", {})
 
     def do_POST(self) -> None:
-        """Do."""
+        """Answer a POST request."""
         self._answer("POST", json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def _answer(self, method: str, body: dict[str, Any]) -> None:

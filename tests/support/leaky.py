@@ -1,4 +1,4 @@
-"""`python -m tests.support.leaky WORDS`: shoed with leaks planted in it, which a search for undealt cards must find."""
+"""`python -m tests.support.leaky WORDS`: shoed with planted leaks that a search for undealt cards must find."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from firmware_bridge.wire.session import Happening
 
 
 def leak() -> None:
-    """Into the log, the journal and the metrics; answers, live events and the bundle take it from there."""
+    """Leak into the log, the journal and the metrics, and from there into responses, live events and the bundle."""
     counting, report_of, take = devices._counted, live_table.report_of, Totals.take
 
     def journaled(d: Decision, name: str, given: Any, happened: Any) -> None:

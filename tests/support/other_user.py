@@ -1,4 +1,4 @@
-"""Work done as a user without any rights, for tests that run as root."""
+"""Runs a function as an unprivileged user, for tests that run as root."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOBODY = 65534
 
 
 def as_nobody(work: Callable[[], Any]) -> Any:
-    """What the work gives when nobody does it, in a process of its own."""
+    """The result of a function that runs as the user `nobody`, in a process of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -28,8 +28,8 @@ def as_nobody(work: Callable[[], Any]) -> Any:
             out.write(answer)
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as told:
-        answer = told.read()
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read()
     os.waitpid(child, 0)
     found = pickle.loads(answer)
     if isinstance(found, BaseException):

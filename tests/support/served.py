@@ -1,4 +1,4 @@
-"""A real shoed process for tests, and a client for both of its doors."""
+"""A real shoed process for tests, and clients for its socket and its screen."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Answer:
-    """What came back."""
+    """The response to a request."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self.status = response.status
@@ -59,7 +59,7 @@ class Served:
         self.folder = folder
         self.socket = folder / "run/control.sock"
         self.lines: list[dict[str, Any]] = []
-        self.log = ""  # all that it wrote, as it is
+        self.log = ""  # everything it wrote
         self._changed = threading.Condition()
         self.process = subprocess.Popen(
             [*command, *words],
@@ -84,7 +84,7 @@ class Served:
             self._changed.notify_all()
 
     def until(self, event: str, **wanted: str) -> dict[str, Any]:
-        """The first line of this event with these words in it, now or later."""
+        """Wait for the first log line of this event with these values."""
 
         def found() -> dict[str, Any] | None:
             for line in self.lines:
@@ -96,50 +96,50 @@ class Served:
         with self._changed:
             while (line := found()) is None:
                 left = end - time.monotonic()
-                assert left > 0, f"{event} {wanted} never came: {self.lines}"
+                assert left > 0, f"no {event} {wanted}: {self.lines}"
                 assert self._reading.is_alive(), f"shoed ended without {event} {wanted}: {self.lines}"
                 self._changed.wait(left)
             return line
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """One request at the socket."""
+        """Send a request to the socket."""
         connection = UnixConnection(self.socket)
         return _ask(connection, method, path, body, headers)
 
     def get(self, path: str) -> Any:
-        """What is at this path, which must be there."""
+        """The JSON at this path; it must be available."""
         answer = self.ask("GET", path)
         assert answer.status == 200, answer.body
         return answer.json
 
     def do(self, action: str, **fields: Any) -> Answer:
-        """Somebody does something."""
+        """Take an action."""
         return self.ask("POST", "/api/v1/actions", {"action": action, **fields})
 
     def table(self) -> dict[str, Any]:
-        """The picture."""
+        """The table as the API returns it."""
         found: dict[str, Any] = self.get("/api/v1/table")
         return found
 
     def wait(self, until: Callable[[dict[str, Any]], Any], limit_s: float = LIMIT_S) -> dict[str, Any]:
-        """Look at the picture until it is as wanted."""
+        """Wait until the table meets a condition."""
         end = time.monotonic() + limit_s
         while True:
             seen = self.table()
             if until(seen):
                 return seen
-            assert time.monotonic() < end, f"the table never came there: {seen['step']}, {seen['table']}"
+            assert time.monotonic() < end, f"the condition was never met: {seen['step']}, {seen['table']}"
             time.sleep(0.02)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """End it, and wait for it."""
+        """End the process and wait for it."""
         self.process.send_signal(how)
         code = self.process.wait(LIMIT_S)
         self._reading.join(LIMIT_S)
         return code
 
     def close(self) -> None:
-        """End it in any case."""
+        """End the process, whatever has happened."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(LIMIT_S)
@@ -159,7 +159,7 @@ def _ask(connection: http.client.HTTPConnection, method: str, path: str, body: A
 
 
 class Page:
-    """A browser's view of the screen's door: it keeps the cookie and the token."""
+    """A client that behaves like the screen in a browser: it keeps the cookie and the token."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -167,7 +167,7 @@ class Page:
         self.session()
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """One request as the page makes it."""
+        """Send a request as the page does."""
         host, _, port = self.address.rpartition(":")
         own = {"Origin": f"http://{self.address}", "X-Token": self.token, "Cookie": f"shoed={self.cookie}"}
         connection = http.client.HTTPConnection(host, int(port), timeout=LIMIT_S)
@@ -178,24 +178,24 @@ class Page:
 
     def session(self) -> Any:
         """Who is signed in."""
-        told = self.ask("GET", "/api/v1/session").json
-        self.token = told["token"]
-        return told["people"]
+        session = self.ask("GET", "/api/v1/session").json
+        self.token = session["token"]
+        return session["people"]
 
     def sign_in(self, name: str, pin: str) -> Answer:
-        """Give a name and a PIN."""
+        """Sign in."""
         answer = self.ask("POST", "/api/v1/session", {"name": name, "pin": pin})
         if answer.status == 200:
             self.token = answer.json["token"]
         return answer
 
     def do(self, action: str, **fields: Any) -> Answer:
-        """Press a button."""
+        """Take an action as the page does."""
         return self.ask("POST", "/api/v1/actions", {"action": action, **fields})
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens at."""
+    """An unused port on loopback."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])
@@ -203,7 +203,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def simulated(folder: Path, *words: str) -> Iterator[tuple[Served, str]]:
-    """A simulated table with a paused robot; gives it and the screen's address."""
+    """A simulated table and the address of its screen."""
     listen = f"127.0.0.1:{free_port()}"
     served = Served(folder, "--simulate", "--folder", "run", "--listen", listen, *words)
     try:

@@ -1,4 +1,4 @@
-"""A terminal to run a command on: a real pty, and what was written on it."""
+"""A real pty on which a command runs, and its output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Terminal:
         os.close(near)
 
     def until(self, pattern: str) -> str:
-        """What was shown, as soon as the pattern is in it."""
+        """Wait until the output contains a pattern, and return the output."""
         end = time.monotonic() + LIMIT_S
         while not re.search(pattern, self.shown):
             if not self._read(end):
@@ -50,11 +50,11 @@ class Terminal:
         return self.shown
 
     def press(self, text: str) -> None:
-        """Press keys."""
+        """Type text."""
         os.write(self._far, text.encode())
 
     def end(self) -> int:
-        """Read to the end; the exit code."""
+        """Read to the end; returns the exit code."""
         end = time.monotonic() + LIMIT_S
         while self._read(end):
             pass
