@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from controller.core import table as _table  # noqa: F401 - importing it registers what enforces each rule
+from controller.core import history, table  # noqa: F401 - importing them registers what enforces each rule
 from controller.core.enforcement import enforced_by
 from controller.games.rulebook import Rulebook
 

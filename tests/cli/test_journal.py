@@ -314,7 +314,7 @@ def test_export_refuses(path: Path, tmp_path: Path) -> None:
     assert file.read_text() == "mine"
     done("export", "--force", "--journal", path, file)
     assert "the journal ends at event 3" in complaint("export", "--from", "4", "--journal", path, "-")
-    assert "no events there" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
+    assert "no events in this range" in complaint("export", "--from", "3", "--to", "2", "--journal", path, "-")
     assert "--format jsonl" in complaint("export", "--proof", "--format", "csv", "--journal", path, "-", code=2)
     assert "CSV on standard output" in complaint("export", "--json", "--format", "csv", "--journal", path, "-", code=2)
     assert "No such file" in complaint("export", "--journal", path, tmp_path / "none" / "out.jsonl")

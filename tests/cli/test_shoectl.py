@@ -101,7 +101,7 @@ def test_ports_that_cannot_be_opened(words: list[str], plugged: Plugged, tmp_pat
         assert lines[0].startswith("shoectl: ")
         return lines[0]
 
-    assert "not there" in error_line(str(tmp_path / "nothing"))
+    assert "not found" in error_line(str(tmp_path / "nothing"))
     assert "not a working serial port" in error_line(str(file))
     with serial.Serial(plugged.shoe, exclusive=True):
         assert f"pid {os.getpid()}" in error_line(plugged.shoe)
@@ -167,7 +167,7 @@ def test_probe_of_strangers_and_a_device_together(plugged: Plugged, tmp_path: Pa
     assert shown.exit_code == output.exit_code == 1
     assert "looks like lines of text: '$GPGGA" in shown.stdout
     assert "no power, or another baud rate" in shown.stdout
-    assert "not there" in shown.stderr
+    assert "not found" in shown.stderr
     assert [one["result"] for one in json.loads(output.stdout)] == ["not ours", "mute", "port error", "found"]
 
 

@@ -210,7 +210,7 @@ def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_p
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("round 1: deck ")
     assert "its chain was not checked" in result.stderr
-    assert "there was no round 99" in complaint(shoectl("round", "99"))
+    assert "no round 99" in complaint(shoectl("round", "99"))
     assert "may not read it" in complaint(shoectl("round", "1", "--journal", str(forbidden)))
     mocker.patch.dict(os.environ, {client.VARIABLE: str(tmp_path / "nothing")})
     assert "may not read it" in complaint(shoectl("round", "1"))

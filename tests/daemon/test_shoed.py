@@ -94,9 +94,9 @@ def test_a_wrong_device_at_a_port_is_named(tmp_path: Path) -> None:
     plugged = Plugged(tmp_path, speed=20.0)
     served = Served(tmp_path, "--config", config_file(tmp_path, shuffler=plugged.shoe, shoe=str(tmp_path / "none")))
     try:
-        assert "no shuffler, it is a shoe" in served.until("device not reached", device="shuffler")["reason"]
+        assert "expected a shuffler, found a shoe" in served.until("device not reached", device="shuffler")["reason"]
         devices = {device["name"]: device for device in served.get("/api/v1/devices")["devices"]}
-        assert "no shuffler, it is a shoe" in devices["shuffler"]["trouble"]
+        assert "expected a shuffler, found a shoe" in devices["shuffler"]["trouble"]
     finally:
         served.close()
         plugged.close()
