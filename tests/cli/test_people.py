@@ -7,10 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from controller.daemon import people as people_file
 from controller.daemon.config import EXAMPLE
 from controller.daemon.people import check_pin, read_people
 from tests.cli.test_shoectl import complaint, shoectl
 from tests.support.terminal import Terminal
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a hash costs is tested in tests/daemon/test_people.py."""
+    monkeypatch.setitem(people_file.SCRYPT, "n", 2)
+    monkeypatch.setattr(people_file, "_nobodys", people_file._nobodys.__wrapped__)  # a cheap one must not be kept
 
 
 @pytest.fixture

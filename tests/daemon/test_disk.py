@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,8 +30,8 @@ from tests.support.served import LIMIT_S, Served
 
 # The real daemon, which looks again a little sooner than in life.
 IMPATIENT = (
-    "from controller.cli import shoed; from controller.daemon import daemon; "
-    "daemon.RETRY_S = 0.2; daemon.VERIFY_S = {}; shoed.main()"
+    "from controller.cli import shoed; from controller.daemon import daemon; from controller.journal import reader; "
+    "reader.PATIENCE_S = 0.5; daemon.RETRY_S = 0.2; daemon.VERIFY_S = {}; shoed.main()"
 )
 
 
@@ -158,7 +158,7 @@ class Table:
         """Take what lies at an exit: the devices have something to tell."""
         self.plugged.do(lambda table, now: self.outside.robot.hands())
 
-    def wrote_all_that_happened(self) -> None:
+    def wrote_all_that_happened(self, repair: Callable[[Path], None] = lambda journal: None) -> None:
         """What the devices were given, and what they were told is stored, is on the disk; nothing more goes to them."""
         self.stored = State()
         self.commands = set()
@@ -166,6 +166,7 @@ class Table:
         for suffix in ("", "-wal"):  # a copy: reading a journal that needs recovery takes a disk that works
             with contextlib.suppress(FileNotFoundError):
                 shutil.copy(f"{self.kept}{suffix}", f"{copy}{suffix}")
+        repair(copy)
         with JournalReader(copy) as reader:
             for event in reader.events():
                 apply(self.stored, Event(event.seq, event.kind, event.clause, event.data))
@@ -305,28 +306,26 @@ def test_a_damaged_row_is_found_while_the_table_runs_and_at_the_next_start(tmp_p
     with table(tmp_path, verify_s=0.3) as at:
         at.served.wait(lambda picture: picture["journal"]["verified_to"] > 20)
         with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as hand:
-            hand.execute("BEGIN IMMEDIATE")
             (row,) = hand.execute("SELECT seq, data FROM events ORDER BY seq DESC LIMIT 1").fetchall()
-            guard = hand.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-            for name, _ in guard:
-                hand.execute(f"DROP TRIGGER {name}")
-            hand.execute("UPDATE events SET data = ? WHERE seq = ?", (b'{"who": "a forger"}', row[0]))
-            for _, sql in guard:
-                hand.execute(sql)
-            hand.execute("COMMIT")
+
+        def write(journal: Path, data: bytes) -> None:
+            with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as hand:
+                hand.execute("BEGIN IMMEDIATE")
+                guard = hand.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+                for name, _ in guard:
+                    hand.execute(f"DROP TRIGGER {name}")
+                hand.execute("UPDATE events SET data = ? WHERE seq = ?", (data, row[0]))
+                for _, sql in guard:
+                    hand.execute(sql)
+                hand.execute("COMMIT")
+
+        write(at.journal, b'{"who": "a forger"}')
         at.stops(f"event {row[0]}: ")
         at.served.end()  # a start from it stops at the same event
         at.served.close()
         at.begin()
         at.served.until("table stopped")
         at.stops(f"event {row[0]}: ")
-        with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as hand:
-            hand.execute("BEGIN IMMEDIATE")
-            for name, _ in guard:
-                hand.execute(f"DROP TRIGGER {name}")
-            hand.execute("UPDATE events SET data = ? WHERE seq = ?", (row[1], row[0]))
-            for _, sql in guard:
-                hand.execute(sql)
-            hand.execute("COMMIT")
-        at.wrote_all_that_happened()
+        at.wrote_all_that_happened(lambda journal: write(journal, row[1]))
+        write(at.journal, row[1])
         at.goes_on()
