@@ -13,8 +13,24 @@ SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
 
-test: $(READY) lint
-	$(BIN)/pytest
+# Lint, types and all tests, side by side; `make test ARGS=tests/core/test_round.py` runs these tests alone, without lint,
+# and passes any other option to pytest. WORKERS processes run the tests: they wait as often as they compute. Temporary
+# files lie in memory where there is room. Bytecode is kept even where the environment says otherwise: every process that
+# a test starts would compile everything again.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+PYTEST = PYTHONDONTWRITEBYTECODE= $(if $(IN_MEMORY),PYTEST_DEBUG_TEMPROOT=/dev/shm) $(BIN)/pytest
+IN_MEMORY = $(shell test -w /dev/shm && test "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 && echo yes)
+LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+ifdef ARGS
+test: $(READY)
+	$(PYTEST) $(ARGS)
+else
+test: $(READY)
+	@mkdir -p build
+	@{ $(LINT); } >build/lint.log 2>&1 & lint=$$!; \
+	  $(PYTEST) -n $(WORKERS) --dist worksteal; tests=$$?; \
+	  wait $$lint; lint=$$?; cat build/lint.log; exit $$((tests + lint))
+endif
 
 # Kill the real daemon at every write and send of a round, and KILLS times at random instants.
 KILLS ?= 1000
@@ -54,9 +70,7 @@ soak: $(READY)
 	SOAK_ROUNDS=$(SOAK_ROUNDS) $(BIN)/python -m tests.soak
 
 lint: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(LINT)
 
 # 100,000 rounds of bad luck from one seed, and every planted defect; docs/reliability.md.
 campaign: $(FAST)/.ready
