@@ -13,10 +13,10 @@ SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
 
-# Lint, types and all tests, side by side; `make test ARGS=tests/core/test_round.py` runs these tests alone, without lint,
-# and passes any other option to pytest. WORKERS processes run the tests: they wait as often as they compute. Temporary
-# files lie in memory where there is room. Bytecode is kept even where the environment says otherwise: every process that
-# a test starts would compile everything again.
+# Lint and all tests at the same time. `make test ARGS=tests/core/test_round.py` runs that file alone, without lint; ARGS
+# takes any option of pytest. Two test processes per core, because many tests wait for another process. Temporary files
+# are in memory if there is room. Bytecode is always cached: otherwise each process that a test starts compiles everything.
+# The recipe must not contain the variable MAKE: `make -n` would run it.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 PYTEST = PYTHONDONTWRITEBYTECODE= $(if $(IN_MEMORY),PYTEST_DEBUG_TEMPROOT=/dev/shm) $(BIN)/pytest
 IN_MEMORY = $(shell test -w /dev/shm && test "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 && echo yes)
