@@ -18,7 +18,7 @@ run: $(READY)
 # are in memory if there is room. Bytecode is always cached: otherwise each process that a test starts compiles everything.
 # The recipe must not contain the variable MAKE: `make -n` would run it.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
-PYTEST = PYTHONDONTWRITEBYTECODE= $(if $(IN_MEMORY),PYTEST_DEBUG_TEMPROOT=/dev/shm) $(BIN)/pytest
+PYTEST = PYTHONDONTWRITEBYTECODE= $(if $(IN_MEMORY),TMPDIR=/dev/shm) $(BIN)/pytest
 IN_MEMORY = $(shell test -w /dev/shm && test "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 && echo yes)
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 ifdef ARGS

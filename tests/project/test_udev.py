@@ -111,7 +111,7 @@ def ask() -> Iterator[Asking]:
             pytest.skip(f"{tool} is not on this machine; `apt install {package}` brings it")
     if os.geteuid() != 0:
         pytest.skip("only root can have a /dev of its own")
-    with tempfile.TemporaryDirectory() as folder:  # tmp_path may lie in /dev, which is hidden here
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # not tmp_path, which may be in /dev: that is hidden here
         yield Asking(Path(folder))
 
 
@@ -129,6 +129,7 @@ class Asking:
         inside = ["sh", "-c", IN_PRIVATE, "sh", str(file), str(GROUP), str(device), action, part]
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", *inside],
+            env={**os.environ, "TMPDIR": "/tmp"},  # umockdev's files must not be in the hidden /dev either
             capture_output=True,
             text=True,
             timeout=60,
