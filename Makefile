@@ -13,8 +13,24 @@ SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
 
-test: $(READY) lint
-	$(BIN)/pytest
+# Lint and all tests at the same time. `make test ARGS=tests/core/test_round.py` runs that file alone, without lint; ARGS
+# takes any option of pytest. Two test processes per core, because many tests wait for another process. Temporary files
+# are in memory if there is room. Bytecode is always cached: otherwise each process that a test starts compiles everything.
+# The recipe must not contain the variable MAKE: `make -n` would run it.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+PYTEST = PYTHONDONTWRITEBYTECODE= $(if $(IN_MEMORY),TMPDIR=/dev/shm) $(BIN)/pytest
+IN_MEMORY = $(shell test -w /dev/shm && test "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 && echo yes)
+LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+ifdef ARGS
+test: $(READY)
+	$(PYTEST) $(ARGS)
+else
+test: $(READY)
+	@mkdir -p build
+	@{ $(LINT); } >build/lint.log 2>&1 & lint=$$!; \
+	  $(PYTEST) -n $(WORKERS) --dist worksteal; tests=$$?; \
+	  wait $$lint; lint=$$?; cat build/lint.log; exit $$((tests + lint))
+endif
 
 # Kill the real daemon at every write and send of a round, and KILLS times at random instants.
 KILLS ?= 1000
@@ -54,9 +70,7 @@ soak: $(READY)
 	SOAK_ROUNDS=$(SOAK_ROUNDS) $(BIN)/python -m tests.soak
 
 lint: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(LINT)
 
 # 100,000 rounds of bad luck from one seed, and every planted defect; docs/reliability.md.
 campaign: $(FAST)/.ready

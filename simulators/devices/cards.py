@@ -116,7 +116,11 @@ class Cards:
             floor.append(Card(name, used[name], kind))
             used[name] += 1
         self._all = frozenset(card for pile in self._piles.values() for card in pile)
-        self._of = {name: frozenset(c for c in self._all if c.deck == name and c.index < DECK_SIZE) for name in used}
+        of: dict[str, list[Card]] = {name: [] for name in used}
+        for card in self._all:
+            if card.index < DECK_SIZE:
+                of[card.deck].append(card)
+        self._of = {name: frozenset(cards) for name, cards in of.items()}
 
     # A device whose cycle nothing can disturb moves its cards at the cycle's end, all at once. Whoever looks at them
     # before must see them as if they had moved one by one: so every look wakes the device that works there.

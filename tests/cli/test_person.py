@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from controller.daemon import people as people_file
 from controller.daemon.people import check_pin, read_people
 from tests.support.shoectl import complaint, shoectl
 from tests.support.terminal import Terminal
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a hash costs is tested in tests/daemon/test_people.py."""
+    monkeypatch.setitem(people_file.SCRYPT, "n", 2)
+    monkeypatch.setattr(
+        people_file, "_placeholder_hash", people_file._placeholder_hash.__wrapped__
+    )  # a cheap one must not be kept
 
 
 @pytest.fixture

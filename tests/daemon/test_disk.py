@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,8 @@ from tests.support.served import LIMIT_S, Served
 
 # The real daemon, which retries sooner than in operation.
 IMPATIENT = (
-    "from controller.cli import shoed; from controller.daemon import daemon; "
-    "daemon.RETRY_S = 0.2; daemon.VERIFY_S = {}; shoed.main()"
+    "from controller.cli import shoed; from controller.daemon import daemon; from controller.journal import reader; "
+    "reader.LOCK_TIMEOUT_S = 0.5; daemon.RETRY_S = 0.2; daemon.VERIFY_S = {}; shoed.main()"
 )
 
 
@@ -159,7 +159,7 @@ class Table:
         """Take the cards at the exits, so that the devices have something to report."""
         self.plugged.do(lambda table, now: self.outside.robot.hands())
 
-    def wrote_all_that_happened(self) -> None:
+    def wrote_all_that_happened(self, repair: Callable[[Path], None] = lambda journal: None) -> None:
         """Every command sent and every event confirmed as stored is on the disk; nothing more is sent."""
         self.stored = State()
         self.commands = set()
@@ -167,6 +167,7 @@ class Table:
         for suffix in ("", "-wal"):  # a copy: reading a journal that needs recovery takes a disk that works
             with contextlib.suppress(FileNotFoundError):
                 shutil.copy(f"{self.kept}{suffix}", f"{copy}{suffix}")
+        repair(copy)
         with JournalReader(copy) as reader:
             for event in reader.events():
                 apply(self.stored, read(event.seq, event.kind, event.clause, event.data))
@@ -306,28 +307,26 @@ def test_a_damaged_row_is_found_while_the_table_runs_and_at_the_next_start(tmp_p
     with table(tmp_path, verify_s=0.3) as at:
         at.served.wait(lambda view: view["journal"]["verified_to"] > 20)
         with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as hand:
-            hand.execute("BEGIN IMMEDIATE")
             (row,) = hand.execute("SELECT seq, data FROM events ORDER BY seq DESC LIMIT 1").fetchall()
-            guard = hand.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-            for name, _ in guard:
-                hand.execute(f"DROP TRIGGER {name}")
-            hand.execute("UPDATE events SET data = ? WHERE seq = ?", (b'{"who": "a forger"}', row[0]))
-            for _, sql in guard:
-                hand.execute(sql)
-            hand.execute("COMMIT")
+
+        def write(journal: Path, data: bytes) -> None:
+            with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as hand:
+                hand.execute("BEGIN IMMEDIATE")
+                guard = hand.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+                for name, _ in guard:
+                    hand.execute(f"DROP TRIGGER {name}")
+                hand.execute("UPDATE events SET data = ? WHERE seq = ?", (data, row[0]))
+                for _, sql in guard:
+                    hand.execute(sql)
+                hand.execute("COMMIT")
+
+        write(at.journal, b'{"who": "a forger"}')
         at.stops(f"event {row[0]}: ")
         at.served.end()  # a start from it stops at the same event
         at.served.close()
         at.begin()
         at.served.until("table stopped")
         at.stops(f"event {row[0]}: ")
-        with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as hand:
-            hand.execute("BEGIN IMMEDIATE")
-            for name, _ in guard:
-                hand.execute(f"DROP TRIGGER {name}")
-            hand.execute("UPDATE events SET data = ? WHERE seq = ?", (row[1], row[0]))
-            for _, sql in guard:
-                hand.execute(sql)
-            hand.execute("COMMIT")
-        at.wrote_all_that_happened()
+        at.wrote_all_that_happened(lambda journal: write(journal, row[1]))
+        write(at.journal, row[1])
         at.continues()

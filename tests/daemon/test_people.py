@@ -164,7 +164,7 @@ PATHS = ("table", "events", "events/stream", "actions", "rounds", "devices", "se
 def test_a_user_without_a_role_sees_nothing_and_changes_nothing(served: Served) -> None:
     for folder in [served.folder, *served.folder.parents]:  # so that the daemon refuses, not the file system
         with contextlib.suppress(PermissionError):
-            if str(folder).startswith("/tmp/pytest"):
+            if "/pytest-of-" in str(folder):
                 folder.chmod(folder.stat().st_mode | 0o055)
     (served.folder / "run").chmod(0o755)
     before = served.table()["seq"]

@@ -30,3 +30,12 @@ def test_a_door_has_all_that_it_stands_on(door: str) -> None:
     """`make -n` says what would be done, or that there is no rule for something."""
     said = subprocess.run(["make", "-n", door], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert said.returncode == 0, said.stderr
+
+
+def test_one_file_is_tested_without_lint() -> None:
+    file = "tests/core/test_round.py"
+    said = subprocess.run(
+        ["make", "-n", "test", f"ARGS={file}"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert f"pytest {file}\n" in said.stdout
+    assert "mypy" not in said.stdout

@@ -10,6 +10,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,14 +104,15 @@ class Plugged:
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Asking:
+def ask() -> Iterator[Asking]:
     """A function that plugs a device in and asks udev about one part of it."""
     for tool, package in (("udevadm", "udev"), ("umockdev-run", "umockdev"), ("unshare", "util-linux")):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not on this machine; `apt install {package}` brings it")
     if os.geteuid() != 0:
         pytest.skip("only root can have a /dev of its own")
-    return Asking(tmp_path)
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # not tmp_path, which may be in /dev: that is hidden here
+        yield Asking(Path(folder))
 
 
 class Asking:
@@ -126,6 +129,7 @@ class Asking:
         inside = ["sh", "-c", IN_PRIVATE, "sh", str(file), str(GROUP), str(device), action, part]
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", *inside],
+            env={**os.environ, "TMPDIR": "/tmp"},  # umockdev's files must not be in the hidden /dev either
             capture_output=True,
             text=True,
             timeout=60,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from controller.core.actions import Role
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
 from simulators.campaign.clumsy_people import ClumsyPeople
-from simulators.campaign.luck import draw
-from simulators.campaign.run import play_shift
+from simulators.campaign.luck import Shift, draw
+from simulators.campaign.run import Result, play_shift
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
 from simulators.devices.cards import Place, Spot
@@ -54,6 +55,12 @@ def until_stub_comes_out(house: House, people: People) -> None:
     doing = house.state.devices["shoe"].doing
     assert doing is not None
     assert doing.target == "stub"
+
+
+def replayed(shift: Shift, only: Collection[int] = ()) -> Result:
+    """Play a shift with these mishaps only (default: all), and four rounds after the last: each deck is dealt twice."""
+    last = max(mishap.round for mishap in shift.mishaps if not only or mishap.number in only)
+    return play_shift(replace(shift, rounds=min(shift.rounds, last + 5)), only or None)
 
 
 def test_a_stub_on_its_way_is_not_taken_by_hand_while_the_link_may_come_back(
@@ -123,28 +130,28 @@ def test_the_cards_of_a_jam_do_not_lie_among_another_deck(houses: list[House], t
 
 def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded_next() -> None:
     """A silent shoe told late of three cards; they were counted out of the next deck, and bets were opened on 50."""
-    found = play_shift(draw(1, 36), only=[2])
+    found = replayed(draw(1, 36), only=[2])
     assert found.violations == []
     assert found.faults == {"silence": 1}
 
 
 def test_a_deck_that_the_shoe_tells_of_before_the_dealer_does_stays_in_it() -> None:
     """A silent shoe was heard again in that moment; the dealer was told that it is loaded, and took it out again."""
-    found = play_shift(draw(1, 36), only=[1])
+    found = replayed(draw(1, 36), only=[1])
     assert found.violations == []
     assert found.faults == {"silence": 1}
 
 
 def test_a_deck_that_the_shuffler_tells_of_before_the_dealer_does_stays_in_it() -> None:
     """The same in the infeed: a shuffler that had lost its power began to shuffle, and the dealer took the deck out."""
-    found = play_shift(draw(1, 2635), only=[2])
+    found = replayed(draw(1, 2635), only=[2])
     assert found.violations == []
     assert found.faults == {"power_loss": 1}
 
 
 def test_nobody_hears_a_device_that_is_plugged_in_while_the_host_is_off() -> None:
     """The session that stands for a host without power was connected, and decided."""
-    found = play_shift(draw(1, 3652), only=[14, 15])
+    found = replayed(draw(1, 3652), only=[14, 15])
     assert found.violations == []
 
 
@@ -180,7 +187,7 @@ def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tm
 
 def test_a_deck_that_is_refused_by_the_shuffler_is_taken_out_of_it() -> None:
     """It grew too old on its way into the infeed, left the table in the books, and the next deck lay on top of it."""
-    found = play_shift(draw(22, 3, 1.5))
+    found = replayed(draw(22, 3, 1.5))
     assert found.violations == []
 
 
@@ -205,14 +212,14 @@ def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_mis
 
 def test_a_deck_that_was_put_into_the_shoe_and_not_told_is_found_there() -> None:
     """The table asked for it, nobody looked into the shoe, and the table never came back."""
-    found = play_shift(draw(40, 4, 1.5), only=[37, 40])
+    found = replayed(draw(40, 4, 1.5), only=[37, 40])
     assert found.violations == []
     assert found.faults == {"missed_step": 1, "wrong_deck": 1}
 
 
 def test_a_simulated_host_that_is_back_says_so_first_as_the_daemon_does() -> None:
     """It looked at its clock first: a stub that had come out in the dark was late, and a dealt round was void."""
-    found = play_shift(draw(2, 17), only=[2])
+    found = replayed(draw(2, 17), only=[2])
     assert found.violations == []
     assert found.faults == {"host_dies_before_commit": 1}
     assert found.voids == {}
@@ -242,7 +249,7 @@ def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None
 
 def test_a_jam_whose_check_was_cut_short_by_a_door_can_be_freed_again() -> None:
     """The shoe was ready and its jam not gone: nobody could say that it is free, and the table never came back."""
-    found = play_shift(draw(1, 2297), only=[17, 19])
+    found = replayed(draw(1, 2297), only=[17, 19])
     assert found.violations == []
     assert found.faults == {"jam": 1, "open_door": 1}
 
@@ -250,14 +257,14 @@ def test_a_jam_whose_check_was_cut_short_by_a_door_can_be_freed_again() -> None:
 @pytest.mark.parametrize(("shift", "pauses"), [(957, (5, 6)), (2517, (10, 12, 13, 14))])
 def test_a_table_is_not_waited_for_while_its_people_are_away(shift: int, pauses: tuple[int, ...]) -> None:
     """Pauses that came in one round were longer than a table may take; a stack lay there, and nobody took it."""
-    found = play_shift(draw(1, shift), only=pauses)
+    found = replayed(draw(1, shift), only=pauses)
     assert found.violations == []
     assert found.faults == {"long_pause": len(pauses)}
 
 
 def test_hands_that_were_said_to_be_collected_leave_with_their_deck() -> None:
     """The floorperson closed the table in that moment; 21 cards came into the rack when their deck had left."""
-    found = play_shift(draw(1, 3576), only=[11])
+    found = replayed(draw(1, 3576), only=[11])
     assert found.violations == []
     assert found.faults == {"two_at_once": 1}
 
@@ -267,7 +274,7 @@ def test_a_foreign_card_in_the_place_of_one_that_is_gone_is_counted_until_it_is_
     shift: int, only: tuple[int, ...]
 ) -> None:
     """The simulated dealer saw its back through the shoe, or threw it away unasked, and 52 cards were dealt as 53."""
-    found = play_shift(draw(1, shift), only=only)
+    found = replayed(draw(1, shift), only=only)
     assert found.violations == []
     assert found.faults["extra_card"] == 1
     assert found.recoveries["decks replaced"] == 1
@@ -295,76 +302,76 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
 
 def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
     """A spare that had come out of a jam lay on the table; the dealer put it to the counted deck, and 54 were dealt."""
-    found = play_shift(draw(224, 8), only=[10, 11, 12])
+    found = replayed(draw(224, 8), only=[10, 11, 12])
     assert found.violations == []
     assert found.faults == {"dropped_card": 1, "extra_card": 1, "jam": 1}
 
 
 def test_a_door_that_was_closed_while_the_shoe_was_off_is_closed_again() -> None:
     """The shoe could not tell it, and the table never came back: the guide asks to open and close it once more."""
-    found = play_shift(draw(245, 7, 4.0), only=[1, 2])
+    found = replayed(draw(245, 7, 4.0), only=[1, 2])
     assert found.violations == []
     assert found.faults == {"open_door": 1, "power_loss": 1}
 
 
 def test_a_deck_that_the_shuffler_is_about_to_shuffle_is_not_rejected() -> None:
     """The dealer put it in, the floorperson found a bent card in that moment, and the shuffler went on with it."""
-    found = play_shift(draw(246, 11, 4.0), only=[42])
+    found = replayed(draw(246, 11, 4.0), only=[42])
     assert found.violations == []
     assert found.faults == {"two_at_once": 1}
 
 
 def test_two_decks_that_come_out_together_are_told_apart_by_their_backs() -> None:
     """A deck was put into a shuffler that brought the other one out; both were then put in again as one."""
-    found = play_shift(draw(253, 7, 4.0), only=[79, 84, 90])
+    found = replayed(draw(253, 7, 4.0), only=[79, 84, 90])
     assert found.violations == []
     assert found.faults == {"extra_card": 1, "host_dies_after_commit": 1, "wrong_deck": 1}
 
 
 def test_nobody_says_that_a_deck_is_loaded_that_is_not_at_hand() -> None:
     """It lay in the shuffler under the other one: put in by mistake, and not told."""
-    found = play_shift(draw(243, 4, 4.0), only=[18, 22, 25])
+    found = replayed(draw(243, 4, 4.0), only=[18, 22, 25])
     assert found.violations == []
     assert found.faults == {"missed_step": 1, "short_feed": 1, "wrong_deck": 1}
 
 
 def test_a_foreign_card_that_was_taken_with_a_stack_does_not_stay_at_the_seat() -> None:
     """The round was void, the cards of its deck were gathered, and the foreign one lay there in the next round."""
-    found = play_shift(draw(248, 5, 4.0), only=[53, 59, 78, 79, 80])
+    found = replayed(draw(248, 5, 4.0), only=[53, 59, 78, 79, 80])
     assert found.violations == []
     assert found.faults["extra_card"] == found.faults["hasty_hand"] == 1
 
 
 def test_a_deck_in_the_manual_shoe_is_not_taken_out_by_who_sees_to_the_shuffler() -> None:
     """The shuffler feeds the shoe that stands there. The deck was taken for one that was put in and not told."""
-    found = play_shift(draw(249, 8, 4.0), only=[74, *range(105, 117)])
+    found = replayed(draw(249, 8, 4.0), only=[74, *range(105, 117)])
     assert found.violations == []
     assert found.faults["dead"] == 1
 
 
 def test_a_stack_that_is_held_when_the_round_is_void_is_not_at_the_exit() -> None:
     """A second card lay face up in it. The dealer was told to take cards that were still in the shoe, for ever."""
-    found = play_shift(draw(254, 8, 4.0), only=[8, 9])
+    found = replayed(draw(254, 8, 4.0), only=[8, 9])
     assert found.violations == []
     assert found.voids == {"13.B": 1}
 
 
 def test_a_deck_in_the_dealers_hand_is_not_put_into_the_shuffler_by_mistake() -> None:
     """Nobody told, the sensor took it for the other deck, and nobody missed it in the hand."""
-    found = play_shift(draw(270, 4, 4.0), only=[18, 33, 42, 43, 44])
+    found = replayed(draw(270, 4, 4.0), only=[18, 33, 42, 43, 44])
     assert found.violations == []
     assert found.faults["wrong_deck"] == 1
 
 
 def test_an_exit_whose_sensor_sees_a_card_that_is_not_there_does_not_stop_the_table() -> None:
     """A hasty hand had taken the whole stack, and one card was told. Nobody could take it, or say that it is not."""
-    found = play_shift(draw(283, 4, 4.0), only=[13, 16, 17, 25, 28, *range(36, 51)])
+    found = replayed(draw(283, 4, 4.0), only=[13, 16, 17, 25, 28, *range(36, 51)])
     assert found.violations == []
     assert {"hasty_hand", "miscount"} <= found.faults.keys()
 
 
 def test_a_deck_that_another_has_taken_away_meanwhile_is_no_more_to_be_seen_to() -> None:
     """The dealer had looked at both decks; a floorperson removed both and closed the table between two of his words."""
-    found = play_shift(draw(1, 1733), only=[11, 12])
+    found = replayed(draw(1, 1733), only=[11, 12])
     assert found.violations == []
     assert found.faults == {"miscount": 1, "two_at_once": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -194,11 +195,21 @@ class Page:
         return self.ask("POST", "/api/v1/actions", {"action": action, **fields})
 
 
+# Ports below the range that the kernel assigns, a share for each test process, so that two processes looking for a
+# free port at the same time do not find the same one.
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_FIRST = 20000 + _WORKER % 60 * 200
+_PORTS = itertools.islice(itertools.cycle(range(_FIRST, _FIRST + 200)), os.getpid() % 200, None)
+
+
 def free_port() -> int:
     """An unused port on loopback."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+    for port in _PORTS:
+        with socket.socket() as sock, contextlib.suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError
 
 
 @contextlib.contextmanager
