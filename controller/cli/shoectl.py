@@ -96,6 +96,12 @@ def _short(verb: click.Command | None, width: int) -> str:
     return verb.get_short_help_str(width) if verb else ""
 
 
+def _discard_output() -> None:
+    """Drop unwritten output: at exit, Python would report the same error again and replace the exit code."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(work: Callable[[], Any]) -> int:
     try:
         code = work()
@@ -114,12 +120,11 @@ def _run(work: Callable[[], Any]) -> int:
         tell("interrupted")
         return FAILED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it closes the pipe.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return FAILED
     except OSError as error:  # standard output on a full disk, say
         tell(f"{error.filename or 'output'}: {error.strerror or error}")
+        _discard_output()
         return FAILED
     return code if isinstance(code, int) else DONE
 
