@@ -11,19 +11,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from debian.releases import Release
+from debian.system import bootstrap, made_from
+
 BOOT_S = 120.0  # deadlines, not measurements: a busy host is slow
-PACKAGES = "systemd,systemd-sysv,udev,dbus,python3,libusb-1.0-0,init-system-helpers,sqlite3"
+PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "python3", "libusb-1.0-0", "init-system-helpers", "sqlite3")
 
 
-def make_root(archive: Path, root: Path) -> None:
-    """Unpack a bare Debian 12, which is fetched once, into memory: it is gone when `root` is unmounted."""
-    if not archive.exists():
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        half = archive.with_suffix(".half.tar")
-        subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(half)], check=True
-        )
-        half.rename(archive)
+def make_root(release: Release, root: Path) -> None:
+    """Unpack a bare Debian, which is made once and kept, into memory: it is gone when `root` is unmounted."""
+    archive = release.folder / "bare.tar"
+    with made_from(archive, " ".join(PACKAGES)) as needed:
+        if needed:
+            bootstrap(release, archive, PACKAGES)
     root.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1G,mode=755", "tmpfs", str(root)], check=True)
     subprocess.run(["tar", "-xf", str(archive), "-C", str(root)], check=True)

@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
+from debian.releases import Release
 from tests.package.machine import Machine, make_root, until
-from tests.package.test_package import ARCHIVE, HERE, package
-
-__all__ = ["package"]  # a fixture
+from tests.package.test_package import HERE
 
 # Without devices, which a container has not.
 TABLE = """name = "Table 1"
@@ -41,11 +40,11 @@ Findings = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """A machine on which the package was just installed. Its /var/lib lies on a disk, as a journal should."""
     folder = tmp_path_factory.mktemp("doctor")
     root, disk = folder / "root", folder / "disk"
-    make_root(ARCHIVE, root)
+    make_root(release, root)
     try:
         subprocess.run(["cp", "-a", str(root / "var/lib"), str(disk)], check=True)
         shutil.copy(package, root)

@@ -1,13 +1,9 @@
-"""Install, run, break, upgrade, remove and purge the Debian package, in this order, on one machine.
-
-`make test-deb` builds the package and names it in DRAGONSHOE_DEB; without it these tests skip.
-"""
+"""Install, run, break, upgrade, remove and purge the Debian package, in this order, on one machine of each release."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from debian.releases import RELEASES, Release
 from tests.package.machine import Machine, make_root, until
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent.parent / "docs"
-ARCHIVE = HERE.parent.parent / "build" / "bookworm.tar"
 JOURNAL = "/var/lib/shoed/journal.db"
 STAND_IN = "/etc/systemd/system/shoed.service.d/stand-in.conf"
 PEER = """
@@ -33,23 +29,16 @@ print(s.recv(16).decode())
 
 
 @pytest.fixture(scope="module")
-def package() -> Path:
-    """The package under test."""
-    if "DRAGONSHOE_DEB" not in os.environ:
-        pytest.skip("needs the built package: run `make test-deb`")
-    for tool in ("mmdebstrap", "systemd-nspawn", "nsenter"):
-        assert shutil.which(tool), f"{tool} is missing: apt install mmdebstrap systemd-container util-linux"
-    return Path(os.environ["DRAGONSHOE_DEB"])
-
-
-@pytest.fixture(scope="module")
-def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """A bare machine; the stand-in waits there, so that the sandbox is tried before the daemon is."""
     folder = tmp_path_factory.mktemp("machine")
     root = folder / "root"
-    make_root(ARCHIVE, root)
+    make_root(release, root)
     try:
         shutil.copy(package, root / "first.deb")
+        for other in RELEASES.values():
+            if other != release and other.package.exists():
+                shutil.copy(other.package, root / "other.deb")
         upgraded(package, folder, root / "second.deb")
         program = root / "usr/local/bin/stand-in"
         program.write_text(f"#!/usr/lib/dragonshoe/bin/python3 -I\n{(HERE / 'stand_in.py').read_text()}")
@@ -87,6 +76,14 @@ def test_lintian_finds_no_error(package: Path) -> None:
 
 def active(machine: Machine) -> bool:
     return machine.unit("shoed.service", "ActiveState") == "active"
+
+
+def test_the_package_for_another_release_is_refused(machine: Machine) -> None:
+    if not (machine.root / "other.deb").exists():
+        pytest.skip("only one package is built")
+    refused = machine.run("apt-get install --simulate /other.deb", check=False)
+    assert "dragonshoe : Depends: python3 (<" in refused or "dragonshoe : Depends: python3 (>" in refused, refused
+    machine.run("rm /other.deb")
 
 
 def test_install(machine: Machine) -> None:
