@@ -15,31 +15,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from debian.releases import ROOT, Release, parse
+from debian.releases import CURRENT, ROOT, Release, parse
 
-# The compiler builds wheels for which there is none; the wheels of setuptools and wheel let pip do that offline. The
-# others are what the tests use: without them, tests would be skipped.
-PACKAGES = (
-    "bash-completion",
-    "e2fsprogs",
+# The compiler builds libraries that have no wheel; with the wheels of setuptools and wheel, pip does that offline.
+FOR_BUILDING = (
     "gcc",
-    "git",
     "libc6-dev",
-    "libudev1",
-    "libusb-1.0-0",
-    "make",
-    "mount",
-    "procps",
     "python3-dev",
     "python3-pip",
     "python3-setuptools-whl",
     "python3-venv",
     "python3-wheel-whl",
-    "systemd",
-    "udev",
-    "umockdev",
-    "util-linux",
 )
+# Without these, tests would be skipped.
+FOR_TESTS = ("e2fsprogs", "libusb-1.0-0", "make", "mount", "systemd", "udev", "umockdev")
 TOOLS = {"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container"}  # command: its Debian package
 WHEELS = "/wheels"  # inside
 CHECKOUT = "/dragonshoe"  # inside
@@ -90,10 +79,11 @@ def system(release: Release) -> Path:
     """The Debian in which packages are built and tests run, made where it is missing."""
     check_tools()
     path = release.folder / "system"
-    with made_from(path, "\n".join(PACKAGES)) as needed:
+    packages = FOR_BUILDING + (FOR_TESTS if release == CURRENT else ())
+    with made_from(path, " ".join(packages)) as needed:
         if needed:
             print(f"making a Debian {release.number} in {path} ...", flush=True)
-            bootstrap(release, path, PACKAGES)
+            bootstrap(release, path, packages)
     return path
 
 

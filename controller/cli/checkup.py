@@ -44,7 +44,7 @@ RULES = "70-shoed.rules"
 RULES_FOLDERS = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
 SERVICE = "shoed"
 TELLS = f"journalctl -u {SERVICE} -n 50"
-INSTALL = f"sudo apt install --reinstall ./dragonshoe_{VERSION}_amd64.deb"
+INSTALL = f"sudo apt install --reinstall ./dragonshoe_{VERSION}+deb*_amd64.deb"
 BAD_FRAMES = 1e-3  # more than one in a thousand: the cable, or what lies beside it
 
 NOT_OK_S = 120  # of the last ten minutes

@@ -5,6 +5,7 @@ Exit 0 when every check holds, 1 when one does not, 3 when this computer cannot 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -14,13 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from debian.releases import parse
 from tests.appliance.checks import CHECKS, Appliance
 from tests.appliance.image import CannotRun, Image, get_image, get_tools
 from tests.appliance.machine import Machine, cores
 from tests.appliance.table import PlayedTable
 
 HERE = Path(__file__).parent
-BUILD = Path("build")
 CANNOT = 3
 NEEDED = (0, 2)  # installing and plugging in: the others stand on these
 
@@ -29,22 +30,18 @@ def main(words: list[str]) -> int:
     """Run everything; or, with words, only the checks whose names have one of them, which is no pass."""
     try:
         get_tools()
-        package = _package()
+        (release,) = parse(os.environ.get("DEBIAN", "").split())
+        package = release.package
+        if not package.exists():
+            raise CannotRun(f"{package} is missing; run `make deb`")
         fields = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, capture_output=True, text=True)
-        image = get_image(tuple(re.findall(r"(?:^|, )([a-z0-9.+-]+)", fields.stdout.strip())))
+        image = get_image(release, tuple(re.findall(r"(?:^|, )([a-z0-9.+-]+)", fields.stdout.strip())))
     except CannotRun as error:
         print(f"make test-appliance: not run: {error}", file=sys.stderr)
         return CANNOT
     # Short: the path of a Unix socket has at most 107 characters.
     with tempfile.TemporaryDirectory(prefix="shoe-") as folder:
         return _run(Path(folder), package, image, words)
-
-
-def _package() -> Path:
-    found = sorted(BUILD.glob("dragonshoe_*.deb"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise CannotRun("there is no package in build/; `make deb` makes it")
-    return found[-1]
 
 
 def _payload(folder: Path, package: Path) -> tuple[Path, str]:
