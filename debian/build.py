@@ -72,7 +72,7 @@ def site_packages(release: Release) -> Path:
 
 
 def needed(lock: str, roots: list[str]) -> str:
-    """The part of a lock file that these packages and what they depend on need; its `# via` remarks tell."""
+    """The part of a lock file that these packages and their dependencies need, according to its `# via` comments."""
     blocks = {m[1]: m[0] for m in re.finditer(r"^([A-Za-z0-9._-]+)==.*\n(?:[ \t]+.*\n)*", lock, re.M)}
     via = re.compile(r"^    #(?: via)? +([A-Za-z0-9._-]+)", re.M)
     asked_by = {name: set(via.findall(text)) for name, text in blocks.items()}
@@ -126,7 +126,7 @@ def environment(tree: Path, release: Release, project: dict[str, Any]) -> None:
 
 
 def place(tree: Path, source: Path, target: str, name: str | None = None) -> None:
-    """Copy a file to where the package has it; manual pages are compressed there."""
+    """Copy a file to its place in the package; manual pages are compressed."""
     to = tree / target / (name or source.name) if target.endswith("/") else tree / target
     to.parent.mkdir(parents=True, exist_ok=True)
     if "/man/" in target:
@@ -136,7 +136,7 @@ def place(tree: Path, source: Path, target: str, name: str | None = None) -> Non
 
 
 def files(tree: Path) -> None:
-    """Everything that is not the application itself."""
+    """Everything except the application itself."""
     for pattern, target in SHIPPED.items():
         found = sorted(ROOT.glob(pattern))
         if not found:
@@ -163,7 +163,7 @@ dragonshoe ({release.version}) {release.codename}; urgency=medium
 
 
 def control(tree: Path, release: Release) -> None:
-    """The package's own description, scripts and sums."""
+    """The package's description, scripts and checksums."""
     folder = tree / "DEBIAN"
     shipped = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     kilobytes = sum(-(-path.stat().st_size // 1024) for path in shipped)
@@ -190,7 +190,7 @@ def control(tree: Path, release: Release) -> None:
 
 
 def settle(tree: Path, epoch: int) -> None:
-    """Give every file the mode and time that do not depend on who builds, and when."""
+    """Give every file a mode and time that depend neither on the builder nor on the date."""
     for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():
             runs = path.is_dir() or path.parent == tree / HOME / "bin" or path.name in SCRIPTS
@@ -199,7 +199,7 @@ def settle(tree: Path, epoch: int) -> None:
 
 
 def output(*command: str) -> str:
-    """What a command prints, without the line's end; nothing where it fails."""
+    """What a command prints, without trailing newlines; empty if it fails."""
     try:
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
