@@ -23,11 +23,11 @@ from tests.appliance.table import PlayedTable
 
 HERE = Path(__file__).parent
 CANNOT = 3
-NEEDED = (0, 2)  # installing and plugging in: the others stand on these
+NEEDED = (0, 2)  # the others depend on these: installation and connecting the devices
 
 
 def main(words: list[str]) -> int:
-    """Run everything; or, with words, only the checks whose names have one of them, which is no pass."""
+    """Run all checks, or only those whose names contain one of the words; that does not count as a pass."""
     try:
         get_tools()
         (release,) = parse(os.environ.get("DEBIAN", "").split())
@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
 
 
 def _payload(folder: Path, package: Path) -> tuple[Path, str]:
-    """A second disk with the package, the same one with a higher version, and what runs in the machine."""
+    """A second disk with the package, the same package with a higher version, and the programs that run inside."""
     files, tree = folder / "payload", folder / "upgrade"
     files.mkdir()
     for source in (package, HERE / "person.py", HERE / "probe.py"):
@@ -93,25 +93,25 @@ def _run(folder: Path, package: Path, image: Image, words: list[str]) -> int:
             for note in appliance.notes:
                 print(f"        {note}", flush=True)
             if failed and name == next(iter(CHECKS)):
-                break  # nothing can be said of the others
+                break  # the others depend on it
     finally:
         machine.close()
         table.close()
-    _tell(appliance, took, failed)
+    _summarise(appliance, took, failed)
     return 0 if not failed and len(took) == len(CHECKS) else 1
 
 
 def _diagnosis(machine: Machine) -> str:
     try:
         said = machine.out("journalctl", "--no-pager", "-o", "short-monotonic", "-n", "60")
-    except Exception as error:  # the machine is off or stuck: say what is on its console
+    except Exception as error:  # the machine is off or hangs: show its console
         said = f"{error}\n{machine.console()}"
     return "\n        ".join(said.splitlines())
 
 
-def _tell(appliance: Appliance, took: dict[str, float], failed: list[str]) -> None:
+def _summarise(appliance: Appliance, took: dict[str, float], failed: list[str]) -> None:
     boot_s = appliance.boot_s
-    print(f"\nThe machine's own boot takes {boot_s:.1f} s; in brackets the ratio to it.")
+    print(f"\nThe machine's own boot takes {boot_s:.1f} s; ratios to it are in parentheses.")
     for name, seconds in took.items():
         print(f"  {'FAILED' if name in failed else 'passed'} {seconds:7.1f} s ({seconds / boot_s:5.2f})  {name}")
     for name in [name for name in CHECKS if name not in took]:
@@ -124,5 +124,5 @@ def _tell(appliance: Appliance, took: dict[str, float], failed: list[str]) -> No
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the machine ends with us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the machine is stopped too
     sys.exit(main(sys.argv[1:]))

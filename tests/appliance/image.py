@@ -22,15 +22,15 @@ PACKAGES = (
     "systemd-sysv",
     "udev",
 )
-# What the kernel needs to find its disk; all else is loaded from there, as on the real machine.
+# What the kernel needs to find its disk; everything else is loaded from there, as on a real machine.
 INITRAMFS_MODULES = ("virtio_pci", "virtio_blk", "ext4")
-# In the folder of the new system, before packages are set up; and as the last of all.
+# Hooks in the folder of the new system: before the packages are configured, and at the end.
 BEFORE = f"""
 mkdir -p "$1/etc/initramfs-tools/conf.d"
 echo MODULES=list > "$1/etc/initramfs-tools/conf.d/appliance"
 printf '%s\\n' {" ".join(INITRAMFS_MODULES)} > "$1/etc/initramfs-tools/modules"
 """
-# No sources, lists or passwords of this machine's apt stay in what is kept; and no identity of its own.
+# The image contains no sources, lists or passwords of this machine's apt, and no machine ID.
 AFTER = """
 echo appliance > "$1/etc/hostname"
 mkdir "$1/etc/systemd/system/qemu-guest-agent.service.d"
@@ -52,12 +52,12 @@ TOOLS = {  # command: its Debian package
 
 
 class CannotRun(Exception):
-    """What this machine lacks for the test; the text says what to do."""
+    """The test cannot run on this machine; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A disk that is never written to, and the kernel that boots from it."""
+    """A read-only disk, and the kernel that boots from it."""
 
     disk: Path
     kernel: Path
@@ -65,7 +65,7 @@ class Image:
 
 
 def get_tools() -> None:
-    """Install what is missing; raises CannotRun where that cannot be done."""
+    """Install missing tools; raises CannotRun if that is not possible."""
     missing = sorted({package for command, package in TOOLS.items() if not shutil.which(command)})
     if os.geteuid() != 0:
         more = f", and these packages: {', '.join(missing)}" if missing else ""
@@ -73,7 +73,7 @@ def get_tools() -> None:
     if not missing:
         return
     if not shutil.which("apt-get"):
-        raise CannotRun(f"these are not installed, and there is no apt-get to do it: {', '.join(missing)}")
+        raise CannotRun(f"there is no apt-get to install {', '.join(missing)}")
     print(f"installing {', '.join(missing)} ...", flush=True)
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "-y", "--no-install-recommends", *missing]):
@@ -83,7 +83,7 @@ def get_tools() -> None:
 
 
 def get_image(release: Release, dependencies: tuple[str, ...]) -> Image:
-    """The image with these packages besides, made where none of this recipe is kept."""
+    """The image with these packages added, made unless one from the same recipe exists."""
     folder = release.folder / "appliance"
     packages = tuple(sorted({*PACKAGES, *dependencies}))
     with made_from(folder, "\n".join((DISK_SIZE, *packages, BEFORE, AFTER))) as needed:

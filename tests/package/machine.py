@@ -1,4 +1,4 @@
-"""A Debian machine in a container with its own systemd: no kernel of its own, but everything above."""
+"""A Debian machine in a container: it has its own systemd and everything else except a kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from debian.releases import Release
 from debian.system import bootstrap, made_from
 
-BOOT_S = 120.0  # deadlines, not measurements: a busy host is slow
+BOOT_S = 120.0  # a generous deadline, because the host may be busy
 PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "python3", "libusb-1.0-0", "init-system-helpers", "sqlite3")
 
 
@@ -65,7 +65,7 @@ class Machine:
         return self._inner != 0
 
     def run(self, command: str, check: bool = True) -> str:
-        """What a command line prints, both ways, run by root inside."""
+        """Run a command line as root inside; return its standard output and error."""
         inside = ["nsenter", "--target", str(self._inner), "--all"]
         clean = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
         done = subprocess.run(

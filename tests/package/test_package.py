@@ -30,7 +30,7 @@ print(s.recv(16).decode())
 
 @pytest.fixture(scope="module")
 def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A bare machine; the stand-in waits there, so that the sandbox is tried before the daemon is."""
+    """A bare machine with the stand-in, so that the sandbox is tested before the daemon."""
     folder = tmp_path_factory.mktemp("machine")
     root = folder / "root"
     make_root(release, root)
@@ -54,7 +54,7 @@ def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFa
 
 
 def upgraded(package: Path, folder: Path, target: Path) -> None:
-    """The same package with a higher version, and a configuration that its maker has changed."""
+    """Write the same package with a higher version and a changed configuration."""
     tree = folder / "second"
     subprocess.run(["dpkg-deb", "--raw-extract", str(package), str(tree)], check=True)
     control = tree / "DEBIAN/control"
@@ -67,7 +67,7 @@ def upgraded(package: Path, folder: Path, target: Path) -> None:
 
 def test_lintian_finds_no_error(package: Path) -> None:
     if shutil.which("lintian") is None:
-        pytest.skip("lintian is not on this machine; `apt install lintian` brings it")
+        pytest.skip("lintian is missing; run `apt install lintian`")
     done = subprocess.run(
         ["lintian", "--allow-root", "--fail-on", "error", str(package)], capture_output=True, text=True, check=False
     )
@@ -157,14 +157,14 @@ def test_it_comes_back_when_it_is_killed_and_when_it_hangs(machine: Machine) -> 
 
 
 def events(machine: Machine) -> list[tuple[int, str]]:
-    """Number and hash of what is in the journal, which must be whole."""
+    """Number and hash of every event in the journal, which must verify."""
     machine.run("shoectl journal verify")
     lines = machine.run("shoectl journal tail -n 1000 --json").splitlines()
     return [(event["seq"], event["hash"]) for event in map(json.loads, lines)]
 
 
 def page(machine: Machine) -> str:
-    """What the screen's port answers, or the error."""
+    """The status that the screen's port answers with, or the error."""
     get = 'from urllib.request import urlopen; print(urlopen("http://127.0.0.1:8053/").status)'
     return machine.run(f"python3 -c '{get}'", check=False).splitlines()[-1]
 

@@ -1,4 +1,4 @@
-"""How the Debian package is put together; that it works once installed is tested in tests/package."""
+"""How the Debian package is assembled; tests/package tests that it works once installed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The udev rules, evaluated by udev itself on devices that umockdev makes up.
+"""The udev rules, evaluated by udev itself on mock devices of umockdev.
 
-`udevadm test` writes links and its database: it runs in a mount namespace of its own, with a /dev and a /run that go
-away with it. It exits 0 whatever the rules are, so what it says is what is looked at.
+`udevadm test` writes links and its database, so it runs in its own mount namespace with a temporary /dev and /run. It
+exits 0 even for invalid rules, so its output is checked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ exec umockdev-run --device "$3" -- udevadm test --action="$4" "/sys$5"
 
 @dataclass(frozen=True)
 class Seen:
-    """What udev made of an event."""
+    """How udev handled an event."""
 
     said: str
     properties: dict[str, str]
@@ -103,17 +103,17 @@ class Plugged:
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Asking:
-    """A function that plugs a device in and asks udev about one part of it."""
+    """Connects a device and runs udev on one part of it."""
     for tool, package in (("udevadm", "udev"), ("umockdev-run", "umockdev"), ("unshare", "util-linux")):
         if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not on this machine; `apt install {package}` brings it")
+            pytest.skip(f"{tool} is missing; run `apt install {package}`")
     if os.geteuid() != 0:
         pytest.skip("only root can have a /dev of its own")
     return Asking(tmp_path)
 
 
 class Asking:
-    """Asks udev what it makes of an event, under the rules as they are shipped or as they are given."""
+    """Runs udev on an event, with the shipped rules or with others."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -164,7 +164,7 @@ def test_a_serial_device_gets_its_name_and_its_group(ask: Asking, adaptor: Plugg
     ],
 )
 def test_a_usb_device_gets_its_name_and_its_group(ask: Asking, product: str, serial: str, link: str) -> None:
-    for action in ("add", "bind", "change"):  # udev forgets what the last event did not say again
+    for action in ("add", "bind", "change"):  # udev keeps only what the last event has set
         seen = ask(Plugged(OWN, product, serial), USB, action)
         assert seen.links == {link}
         assert (seen.last_group, seen.last_mode) == (str(GROUP), "0660")
