@@ -207,7 +207,7 @@ def output(*command: str) -> str:
 
 
 def build(release: Release) -> None:
-    """Build the package for a release of Debian; dpkg-deb prints its name."""
+    """Build the package for a release of Debian and print its name."""
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct") or 0)
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -221,7 +221,10 @@ def build(release: Release) -> None:
     shutil.copyfile(ROOT / "CHANGELOG.md", tree / DOC / "CHANGELOG.md")
     control(tree, release)
     settle(tree, epoch)
-    run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, release.package)
+    unfinished = release.folder / release.package.name
+    run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, unfinished)
+    unfinished.replace(release.package)
+    print(f"built {release.package.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

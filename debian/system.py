@@ -44,10 +44,13 @@ def run(*command: str | Path) -> None:
 def bootstrap(release: Release, target: Path, packages: tuple[str, ...], *options: str) -> None:
     """Make a Debian with these packages, as a folder or as a tar file. DEBIAN_MIRROR names another mirror."""
     mirror = os.environ.get("DEBIAN_MIRROR")
-    run(
-        "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--dpkgopt=force-unsafe-io",
-        f"--include={','.join(packages)}", *options, release.codename, target, *([mirror] if mirror else []),
+    done = subprocess.run(
+        ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--dpkgopt=force-unsafe-io",
+         f"--include={','.join(packages)}", *options, release.codename, str(target), *([mirror] if mirror else [])],
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"mmdebstrap failed:\n{done.stdout}{done.stderr}")
 
 
 def check_tools() -> None:

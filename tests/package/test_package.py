@@ -115,7 +115,10 @@ def test_the_shipped_scenarios_play(machine: Machine) -> None:
 
 
 def test_what_the_sandbox_allows_and_refuses(machine: Machine) -> None:
-    assert json.loads(machine.run("cat /var/lib/shoed/probe.json")) == {
+    found = json.loads(machine.run("cat /var/lib/shoed/probe.json"))
+    # By a system call filter, or since systemd 254 by the kernel's own means.
+    assert found.pop("make code") in ("Operation not permitted", "Permission denied")
+    assert found == {
         "commit": "yes",
         "call back": "yes",
         "find usb": "yes",
@@ -128,7 +131,6 @@ def test_what_the_sandbox_allows_and_refuses(machine: Machine) -> None:
         "open a network socket": "Address family not supported by protocol",
         "write the configuration": "Permission denied",
         "write the program": "Read-only file system",
-        "make code": "Operation not permitted",
         "become root": "Operation not permitted",
         "list homes": "Permission denied",
         "handed over": "http ('127.0.0.1', 8053)",
@@ -144,15 +146,18 @@ def test_the_daemon_is_told_who_speaks(machine: Machine) -> None:
     assert ask(machine, "dealer") == machine.run("id -u dealer")
 
 
-def test_it_comes_back_when_it_is_killed_and_when_it_hangs(machine: Machine) -> None:
-    def restarts() -> int:
-        return int(machine.unit("shoed.service", "NRestarts"))
+def restarted(machine: Machine, number: str) -> str:
+    """Wait until another process than this one is active; returns its number."""
+    until("active again", lambda: machine.unit("shoed.service", "MainPID") not in ("0", number) and active(machine))
+    return machine.unit("shoed.service", "MainPID")
 
-    before = restarts()
+
+def test_it_comes_back_when_it_is_killed_and_when_it_hangs(machine: Machine) -> None:
+    number = machine.unit("shoed.service", "MainPID")
     machine.run("systemctl kill --signal=KILL shoed.service")
-    until("active after a kill", lambda: restarts() > before and active(machine))
+    number = restarted(machine, number)
     machine.run(f"timeout 1 python3 -c '{PEER % 'hang'}'", check=False)
-    until("active after a hang", lambda: restarts() > before + 1 and active(machine))
+    restarted(machine, number)
     assert "Watchdog timeout" in machine.run("journalctl -u shoed.service --no-pager")
 
 
@@ -189,7 +194,7 @@ def test_the_real_daemon_runs_under_the_unit(machine: Machine) -> None:
 def test_the_real_daemon_comes_back_with_its_page(machine: Machine) -> None:
     before, number = events(machine), machine.unit("shoed.service", "MainPID")
     machine.run("systemctl kill --signal=KILL shoed.service")
-    until("active again", lambda: machine.unit("shoed.service", "MainPID") not in ("0", number) and active(machine))
+    restarted(machine, number)
     assert page(machine) == "200"
     assert events(machine)[: len(before)] == before
 
