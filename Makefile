@@ -115,7 +115,7 @@ test-appliance: $(BUILD_IT)
 
 # All tests on the Python 3.13 of Debian 13, in a copy of this checkout (root; mmdebstrap, systemd-container).
 test-python313: $(READY)
-	$(BIN)/python -m debian.system 13 sh -c "make .venv/.ready && .venv/bin/pytest $(ARGS)"
+	$(BIN)/python -m debian.system 13 make test ARGS="$(or $(ARGS),-n $(WORKERS) --dist worksteal)"
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -102,6 +102,8 @@ def _make(release: Release, folder: Path, packages: tuple[str, ...]) -> None:
         (newest,) = (root / "boot").glob(f"{name}-*")
         shutil.copy(newest, folder / name)
     subprocess.run(
-        ["mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1", "-d", str(root), str(disk), DISK_SIZE], check=True
+        ["mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1", "-d", str(root), str(disk), DISK_SIZE],
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     shutil.rmtree(root)
