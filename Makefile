@@ -8,7 +8,7 @@ FAST := build/fast
 SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 
 .PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
-.PHONY: test-deb test-appliance clean
+.PHONY: test-deb test-appliance test-python313 clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
@@ -111,20 +111,25 @@ manual: $(READY)
 	@$(BIN)/python -m controller.cli.manual build/man
 	@$(BIN)/python -m controller.cli.completion build/completion
 
-# The Debian package, into build/.
+# The Debian package, into build/: for Debian 13, or another release with DEBIAN=12 (root; mmdebstrap, systemd-container).
 deb: $(READY) manual
-	$(BIN)/python debian/build.py
+	$(BIN)/python -m debian.build $(DEBIAN)
 
-# Both take the package as it lies in build/ with PACKAGE=built.
+# With PACKAGE=built, these two test the packages that are already in build/.
 BUILD_IT := $(if $(filter built,$(PACKAGE)),$(READY),deb)
 
-# Install, upgrade, remove and purge it on a machine in a container (root; cc, mmdebstrap and systemd-container).
+# Install, upgrade, remove and purge the packages for both releases, or the one in DEBIAN, in containers (root; cc too).
+test-deb: DEBIAN ?= 13 12
 test-deb: $(BUILD_IT)
-	DRAGONSHOE_DEB=$$(ls -t build/dragonshoe_*.deb | head -1) $(BIN)/pytest tests/package
+	DEBIAN="$(DEBIAN)" $(BIN)/pytest tests/package
 
-# The package on a real Debian in an emulated machine: kernel, systemd, udev, USB and power (root; takes minutes).
+# The package on a real Debian 13 in an emulated machine: kernel, systemd, udev, USB and power (root; takes minutes).
 test-appliance: $(BUILD_IT)
-	$(BIN)/python -m tests.appliance
+	DEBIAN="$(DEBIAN)" $(BIN)/python -m tests.appliance
+
+# All tests on the Python 3.13 of Debian 13, in a copy of this checkout (root; mmdebstrap, systemd-container).
+test-python313: $(READY)
+	$(BIN)/python -m debian.system 13 make test ARGS="$(or $(ARGS),-n $(WORKERS) --dist worksteal)"
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -1,7 +1,8 @@
-"""Builds the Debian package: `make deb` writes build/dragonshoe_VERSION_ARCH.deb.
+"""Builds the Debian package: `python -m debian.build 13` writes build/dragonshoe_VERSION+deb13_ARCH.deb.
 
-The application has an environment of its own in /usr/lib/dragonshoe, for the system's Python 3.11, with exactly what
-requirements.lock names. The same commit gives the same bytes.
+The application has an environment of its own in /usr/lib/dragonshoe, for the Python of one release of Debian, with
+exactly what requirements.lock names. It is installed by that Python, in a Debian system that debian/system.py makes, so
+the building machine may run another release. The same commit gives the same bytes.
 """
 
 from __future__ import annotations
@@ -19,17 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from controller.daemon.config import EXAMPLE
+from debian.releases import BUILD, ROOT, Release, architecture, parse
+from debian.system import run, run_inside
 
-ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "debian"
-BUILD = ROOT / "build"
-PYTHON = Path("/usr/bin/python3.11")  # the system's, which the package runs under
-HEADERS = Path("/usr/include/python3.11/Python.h")
 HOME = Path("usr/lib/dragonshoe")
-SITE = HOME / "lib/python3.11/site-packages"
 DOC = Path("usr/share/doc/dragonshoe")
 
-# Where the files of this checkout go. A pattern without a match is an error; build/ holds what other doors made.
+# Where the files of this checkout go. A pattern that matches nothing is an error.
 SHIPPED = {
     "systemd/shoed.service": "usr/lib/systemd/system/shoed.service",
     "systemd/shoed.socket": "usr/lib/systemd/system/shoed.socket",
@@ -43,6 +41,7 @@ SHIPPED = {
     "docs/*.json": f"{DOC}/",
     "tests/scenarios/*.toml": f"{DOC}/examples/scenarios/",
 }
+# Written into build/ by `make manual`.
 MADE = {
     "man/*.1": "usr/share/man/man1/",
     "man/*.8": "usr/share/man/man8/",
@@ -54,9 +53,26 @@ CONFIG = "etc/shoed/table.toml"
 CONFFILES = (CONFIG,)
 SCRIPTS = ("postinst", "prerm", "postrm")
 
+# Run in the Debian system, in a folder with requirements.txt and the application's own wheel; $1 is where everything
+# goes. Programs are removed because pip writes its own idea of where Python is into them, direct_url.json because it
+# names a folder of the build. /usr is closed to the daemon, so it could not keep compiled code: it is shipped.
+INSTALL = """
+set -e
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore CFLAGS=-g0 LDFLAGS=-s
+python3 -m pip -q wheel --no-deps --require-hashes -w wheels -r requirements.txt
+python3 -m pip -q install --no-deps --no-compile --target "$1" wheels/*.whl
+rm -rf "$1/bin" "$1"/*.dist-info/direct_url.json
+python3 -I -m compileall -q --invalidation-mode unchecked-hash -s "$PWD" -p / "$PWD/$1"
+"""
+
+
+def site_packages(release: Release) -> Path:
+    """Where Python looks for the application and its libraries."""
+    return HOME / f"lib/python{release.python_version}/site-packages"
+
 
 def needed(lock: str, roots: list[str]) -> str:
-    """The part of a lock file that these packages and what they depend on need; its `# via` remarks tell."""
+    """The part of a lock file that these packages and their dependencies need, according to its `# via` comments."""
     blocks = {m[1]: m[0] for m in re.finditer(r"^([A-Za-z0-9._-]+)==.*\n(?:[ \t]+.*\n)*", lock, re.M)}
     via = re.compile(r"^    #(?: via)? +([A-Za-z0-9._-]+)", re.M)
     asked_by = {name: set(via.findall(text)) for name, text in blocks.items()}
@@ -75,33 +91,29 @@ def _normal(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", name[0]).lower()
 
 
-def run(*command: str | Path) -> None:
-    """Run a command; one that fails has said why."""
-    if subprocess.run([str(word) for word in command], cwd=ROOT, check=False).returncode:
-        raise SystemExit(f"failed: {' '.join(map(str, command))}")
-
-
-def environment(tree: Path, project: dict[str, Any]) -> None:
-    """The application with all that it needs at run time."""
-    runtime = BUILD / "deb-requirements.txt"
-    runtime.write_text(needed((ROOT / "requirements.lock").read_text(), project["dependencies"]))
-    wheels = BUILD / "deb-wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
+def environment(tree: Path, release: Release, project: dict[str, Any]) -> None:
+    """The application with everything that it needs at run time."""
+    parts = release.folder / "parts"
+    shutil.rmtree(parts, ignore_errors=True)
+    parts.mkdir(parents=True)
+    (parts / "requirements.txt").write_text(needed((ROOT / "requirements.lock").read_text(), project["dependencies"]))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
-    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", wheels, ROOT)
-    # By the system's Python and not from the cache: what must be compiled carries no path of another Python.
-    of_system = (*pip, "--python", PYTHON)
-    run(*of_system, "wheel", "--no-cache-dir", "--no-deps", "--require-hashes", "-w", wheels, "-r", runtime)
-    install = ("install", "--no-index", "--no-deps", "--no-compile", "--target", tree / SITE)
-    run(*of_system, *install, *sorted(wheels.glob("*.whl")))
-    shutil.rmtree(tree / SITE / "bin", ignore_errors=True)  # made for pip's own idea of where Python is
-    for note in (tree / SITE).glob("*.dist-info/direct_url.json"):  # names a folder of this machine
-        note.unlink()
+    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", parts / "wheels", ROOT)
+    code = run_inside(
+        release, "sh", "-c", INSTALL, "sh", str(site_packages(release)),
+        folder=parts, at="/parts", environment={"SOURCE_DATE_EPOCH": os.environ["SOURCE_DATE_EPOCH"]},
+    )  # fmt: skip
+    if code:
+        raise SystemExit(f"Cannot install the libraries on Debian {release.number}; see above")
+    site = tree / site_packages(release)
+    site.parent.mkdir(parents=True)
+    (parts / site_packages(release)).rename(site)
 
     programs = tree / HOME / "bin"
     programs.mkdir()
-    (programs / "python3").symlink_to(PYTHON)
-    (tree / HOME / "pyvenv.cfg").write_text(f"home = {PYTHON.parent}\ninclude-system-site-packages = false\n")
+    python = Path(f"/usr/bin/python{release.python_version}")
+    (programs / "python3").symlink_to(python)
+    (tree / HOME / "pyvenv.cfg").write_text(f"home = {python.parent}\ninclude-system-site-packages = false\n")
     (tree / "usr/bin").mkdir(parents=True)
     for name, entry in project["scripts"].items():
         module, function = entry.split(":")
@@ -110,17 +122,11 @@ def environment(tree: Path, project: dict[str, Any]) -> None:
         program.write_text(
             f"#!/{HOME}/bin/python3 -I\nimport sys\n\nfrom {module} import {function}\n\nsys.exit({function}())\n"
         )
-        program.chmod(0o755)
         (tree / "usr/bin" / name).symlink_to(f"../lib/dragonshoe/bin/{name}")
-    # /usr is closed to the daemon, so it could not keep compiled code: it is shipped.
-    run(
-        PYTHON, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash",
-        "-s", tree, "-p", "/", tree / SITE,
-    )  # fmt: skip
 
 
 def place(tree: Path, source: Path, target: str, name: str | None = None) -> None:
-    """Copy a file to where the package has it; manual pages are compressed there."""
+    """Copy a file to its place in the package; manual pages are compressed."""
     to = tree / target / (name or source.name) if target.endswith("/") else tree / target
     to.parent.mkdir(parents=True, exist_ok=True)
     if "/man/" in target:
@@ -130,7 +136,7 @@ def place(tree: Path, source: Path, target: str, name: str | None = None) -> Non
 
 
 def files(tree: Path) -> None:
-    """Everything that is not the application itself."""
+    """Everything except the application itself."""
     for pattern, target in SHIPPED.items():
         found = sorted(ROOT.glob(pattern))
         if not found:
@@ -144,10 +150,10 @@ def files(tree: Path) -> None:
             place(tree, source, target, source.name.removesuffix(".bash"))
 
 
-def changelog(version: str, epoch: int) -> bytes:
+def changelog(release: Release, epoch: int) -> bytes:
     """The changes in Debian's form; what changed is in CHANGELOG.md, and only there."""
     text = f"""\
-dragonshoe ({version}) bookworm; urgency=medium
+dragonshoe ({release.version}) {release.codename}; urgency=medium
 
   * See CHANGELOG.md in this folder.
 
@@ -156,14 +162,22 @@ dragonshoe ({version}) bookworm; urgency=medium
     return gzip.compress(text.encode(), mtime=0)
 
 
-def control(tree: Path, version: str, arch: str) -> None:
-    """The package's own description, scripts and sums."""
+def control(tree: Path, release: Release) -> None:
+    """The package's description, scripts and checksums."""
     folder = tree / "DEBIAN"
     shipped = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     kilobytes = sum(-(-path.stat().st_size // 1024) for path in shipped)
     folder.mkdir()
     fields = (DEBIAN / "control.in").read_text()
-    for word, value in (("VERSION", version), ("ARCH", arch), ("SIZE", str(kilobytes))):
+    major, minor = release.python
+    values = {
+        "VERSION": release.version,
+        "ARCH": architecture(),
+        "SIZE": str(kilobytes),
+        "PYTHON": release.python_version,
+        "NEXT_PYTHON": f"{major}.{minor + 1}",
+    }
+    for word, value in values.items():
         fields = fields.replace(f"@{word}@", value)
     (folder / "control").write_text(fields)
     (folder / "conffiles").write_text("".join(f"/{name}\n" for name in CONFFILES))
@@ -176,7 +190,7 @@ def control(tree: Path, version: str, arch: str) -> None:
 
 
 def settle(tree: Path, epoch: int) -> None:
-    """Give every file the mode and time that do not depend on who builds, and when."""
+    """Give every file a mode and time that depend neither on the builder nor on the date."""
     for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():
             runs = path.is_dir() or path.parent == tree / HOME / "bin" or path.name in SCRIPTS
@@ -185,35 +199,34 @@ def settle(tree: Path, epoch: int) -> None:
 
 
 def output(*command: str) -> str:
-    """What a command prints, without the line's end; nothing where it fails."""
+    """What a command prints, without trailing newlines; empty if it fails."""
     try:
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
 
 
-def main() -> None:
-    """Build the package and print its name."""
-    arch = output("dpkg", "--print-architecture")
-    if not arch or not PYTHON.exists() or not HEADERS.exists():
-        raise SystemExit("the package is built on Debian 12, with what `apt install python3-dev gcc` brings")
+def build(release: Release) -> None:
+    """Build the package for a release of Debian and print its name."""
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct") or 0)
-    os.environ |= {"SOURCE_DATE_EPOCH": str(epoch), "CFLAGS": "-g0", "LDFLAGS": "-s"}
+    os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    version = project["version"]
 
-    tree = BUILD / "deb"
+    tree = release.folder / "package"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    environment(tree, project)
+    environment(tree, release, project)
     files(tree)
-    (tree / DOC / "changelog.gz").write_bytes(changelog(version, epoch))
+    (tree / DOC / "changelog.gz").write_bytes(changelog(release, epoch))
     shutil.copyfile(ROOT / "CHANGELOG.md", tree / DOC / "CHANGELOG.md")
-    control(tree, version, arch)
+    control(tree, release)
     settle(tree, epoch)
-    package = BUILD / f"dragonshoe_{version}_{arch}.deb"
-    run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, package)
+    unfinished = release.folder / release.package.name
+    run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, unfinished)
+    unfinished.replace(release.package)
+    print(f"built {release.package.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    main()
+    for wanted in parse(sys.argv[1:]):
+        build(wanted)

@@ -97,6 +97,12 @@ def _short(verb: click.Command | None, width: int) -> str:
     return verb.get_short_help_str(width) if verb else ""
 
 
+def _discard_output() -> None:
+    """Drop unwritten output: at exit, Python would report the same error again and replace the exit code."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(work: Callable[[], Any]) -> int:
     try:
         code = work()
@@ -115,12 +121,11 @@ def _run(work: Callable[[], Any]) -> int:
         print_message("interrupted")
         return FAILED
     except BrokenPipeError:
-        # The reader has closed the pipe. Without this, Python would report the error once more at exit.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return FAILED
     except OSError as error:  # such as standard output on a full disk
         print_message(f"{error.filename or 'output'}: {error.strerror or error}")
+        _discard_output()
         return FAILED
     return code if isinstance(code, int) else DONE
 

@@ -5,6 +5,7 @@ Exit 0 when every check holds, 1 when one does not, 3 when this computer cannot 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -14,24 +15,27 @@ import tempfile
 import time
 from pathlib import Path
 
+from debian.releases import parse
 from tests.appliance.checks import CHECKS, Appliance
 from tests.appliance.image import CannotRun, Image, get_image, get_tools
 from tests.appliance.machine import Machine, cores
 from tests.appliance.table import PlayedTable
 
 HERE = Path(__file__).parent
-BUILD = Path("build")
 CANNOT = 3
-NEEDED = (0, 2)  # installing and plugging in: the others stand on these
+NEEDED = (0, 2)  # the others depend on these: installation and connecting the devices
 
 
 def main(words: list[str]) -> int:
-    """Run everything; or, with words, only the checks whose names have one of them, which is no pass."""
+    """Run all checks, or only those whose names contain one of the words; that does not count as a pass."""
     try:
         get_tools()
-        package = _package()
+        (release,) = parse(os.environ.get("DEBIAN", "").split())
+        package = release.package
+        if not package.exists():
+            raise CannotRun(f"{package} is missing; run `make deb`")
         fields = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, capture_output=True, text=True)
-        image = get_image(tuple(re.findall(r"(?:^|, )([a-z0-9.+-]+)", fields.stdout.strip())))
+        image = get_image(release, tuple(re.findall(r"(?:^|, )([a-z0-9.+-]+)", fields.stdout.strip())))
     except CannotRun as error:
         print(f"make test-appliance: not run: {error}", file=sys.stderr)
         return CANNOT
@@ -40,15 +44,8 @@ def main(words: list[str]) -> int:
         return _run(Path(folder), package, image, words)
 
 
-def _package() -> Path:
-    found = sorted(BUILD.glob("dragonshoe_*.deb"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise CannotRun("there is no package in build/; `make deb` makes it")
-    return found[-1]
-
-
 def _payload(folder: Path, package: Path) -> tuple[Path, str]:
-    """A second disk with the package, the same one with a higher version, and what runs in the machine."""
+    """A second disk with the package, the same package with a higher version, and the programs that run inside."""
     files, tree = folder / "payload", folder / "upgrade"
     files.mkdir()
     for source in (package, HERE / "person.py", HERE / "probe.py"):
@@ -96,25 +93,25 @@ def _run(folder: Path, package: Path, image: Image, words: list[str]) -> int:
             for note in appliance.notes:
                 print(f"        {note}", flush=True)
             if failed and name == next(iter(CHECKS)):
-                break  # nothing can be said of the others
+                break  # the others depend on it
     finally:
         machine.close()
         table.close()
-    _tell(appliance, took, failed)
+    _summarise(appliance, took, failed)
     return 0 if not failed and len(took) == len(CHECKS) else 1
 
 
 def _diagnosis(machine: Machine) -> str:
     try:
         said = machine.out("journalctl", "--no-pager", "-o", "short-monotonic", "-n", "60")
-    except Exception as error:  # the machine is off or stuck: say what is on its console
+    except Exception as error:  # the machine is off or hangs: show its console
         said = f"{error}\n{machine.console()}"
     return "\n        ".join(said.splitlines())
 
 
-def _tell(appliance: Appliance, took: dict[str, float], failed: list[str]) -> None:
+def _summarise(appliance: Appliance, took: dict[str, float], failed: list[str]) -> None:
     boot_s = appliance.boot_s
-    print(f"\nThe machine's own boot takes {boot_s:.1f} s; in brackets the ratio to it.")
+    print(f"\nThe machine's own boot takes {boot_s:.1f} s; ratios to it are in parentheses.")
     for name, seconds in took.items():
         print(f"  {'FAILED' if name in failed else 'passed'} {seconds:7.1f} s ({seconds / boot_s:5.2f})  {name}")
     for name in [name for name in CHECKS if name not in took]:
@@ -127,5 +124,5 @@ def _tell(appliance: Appliance, took: dict[str, float], failed: list[str]) -> No
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the machine ends with us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the machine is stopped too
     sys.exit(main(sys.argv[1:]))

@@ -1,18 +1,16 @@
-"""The disk of the machine under test: a small Debian 12, made once and kept, with nothing of this machine in it."""
+"""The disk of the machine under test: a small Debian, made once and kept, with nothing of this machine in it."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-SUITE = "bookworm"
-KEPT_S = 7 * 86400.0  # an image that was not used for so long is thrown away
+from debian.releases import Release
+from debian.system import bootstrap, made_from
+
 DISK_SIZE = "3G"  # sparse: some 500 MB are used
 PACKAGES = (
     "dbus",
@@ -24,15 +22,15 @@ PACKAGES = (
     "systemd-sysv",
     "udev",
 )
-# What the kernel needs to find its disk; all else is loaded from there, as on the real machine.
+# What the kernel needs to find its disk; everything else is loaded from there, as on a real machine.
 INITRAMFS_MODULES = ("virtio_pci", "virtio_blk", "ext4")
-# In the folder of the new system, before packages are set up; and as the last of all.
+# Hooks in the folder of the new system: before the packages are configured, and at the end.
 BEFORE = f"""
 mkdir -p "$1/etc/initramfs-tools/conf.d"
 echo MODULES=list > "$1/etc/initramfs-tools/conf.d/appliance"
 printf '%s\\n' {" ".join(INITRAMFS_MODULES)} > "$1/etc/initramfs-tools/modules"
 """
-# No sources, lists or passwords of this machine's apt stay in what is kept; and no identity of its own.
+# The image contains no sources, lists or passwords of this machine's apt, and no machine ID.
 AFTER = """
 echo appliance > "$1/etc/hostname"
 mkdir "$1/etc/systemd/system/qemu-guest-agent.service.d"
@@ -54,12 +52,12 @@ TOOLS = {  # command: its Debian package
 
 
 class CannotRun(Exception):
-    """What this machine lacks for the test; the text says what to do."""
+    """The test cannot run on this machine; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A disk that is never written to, and the kernel that boots from it."""
+    """A read-only disk, and the kernel that boots from it."""
 
     disk: Path
     kernel: Path
@@ -67,7 +65,7 @@ class Image:
 
 
 def get_tools() -> None:
-    """Install what is missing; raises CannotRun where that cannot be done."""
+    """Install missing tools; raises CannotRun if that is not possible."""
     missing = sorted({package for command, package in TOOLS.items() if not shutil.which(command)})
     if os.geteuid() != 0:
         more = f", and these packages: {', '.join(missing)}" if missing else ""
@@ -75,7 +73,7 @@ def get_tools() -> None:
     if not missing:
         return
     if not shutil.which("apt-get"):
-        raise CannotRun(f"these are not installed, and there is no apt-get to do it: {', '.join(missing)}")
+        raise CannotRun(f"there is no apt-get to install {', '.join(missing)}")
     print(f"installing {', '.join(missing)} ...", flush=True)
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "-y", "--no-install-recommends", *missing]):
@@ -84,46 +82,28 @@ def get_tools() -> None:
             raise CannotRun(f"apt-get {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
 
 
-def get_image(dependencies: tuple[str, ...]) -> Image:
-    """The image with these packages besides; made where it is not kept from an earlier time."""
-    packages = ",".join(sorted({*PACKAGES, *dependencies}))
-    mirror = os.environ.get("APPLIANCE_MIRROR", "")
-    recipe = "\n".join((SUITE, DISK_SIZE, packages, BEFORE, AFTER))
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dragonshoe"
-    folder = kept / f"appliance-{hashlib.sha256(recipe.encode()).hexdigest()[:16]}"
-    if not folder.exists():
-        kept.mkdir(parents=True, exist_ok=True)
-        print(f"making the image {folder} ...", flush=True)
-        with tempfile.TemporaryDirectory(dir=kept, prefix=".making-") as making:
-            _make(Path(making), packages, mirror)
-            try:
-                (Path(making) / "kept").rename(folder)
-            except OSError:
-                if not folder.exists():  # else another run has made it meanwhile
-                    raise
-    os.utime(folder)
-    for older in [*kept.glob("appliance-*"), *kept.glob(".making-*")]:
-        if older.stat().st_mtime < time.time() - KEPT_S:
-            shutil.rmtree(older)
+def get_image(release: Release, dependencies: tuple[str, ...]) -> Image:
+    """The image with these packages added, made unless one from the same recipe exists."""
+    folder = release.folder / "appliance"
+    packages = tuple(sorted({*PACKAGES, *dependencies}))
+    with made_from(folder, "\n".join((DISK_SIZE, *packages, BEFORE, AFTER))) as needed:
+        if needed:
+            print(f"making the image in {folder} ...", flush=True)
+            _make(release, folder, packages)
     return Image(folder / "disk.img", folder / "vmlinuz", folder / "initrd.img")
 
 
-def _make(folder: Path, packages: str, mirror: str) -> None:
-    root, kept = folder / "root", folder / "kept"
-    kept.mkdir()
+def _make(release: Release, folder: Path, packages: tuple[str, ...]) -> None:
+    root, disk = folder / "root", folder / "disk.img"
+    folder.mkdir()
     # mmdebstrap runs a hook with the new system's folder as $1.
-    _run(
-        "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", f"--include={packages}",
-        "--dpkgopt=force-unsafe-io", f"--essential-hook={BEFORE}", f"--customize-hook={AFTER}",
-        SUITE, str(root), *([mirror] if mirror else []),
-    )  # fmt: skip
+    bootstrap(release, root, packages, f"--essential-hook={BEFORE}", f"--customize-hook={AFTER}")
     for name in ("vmlinuz", "initrd.img"):
         (newest,) = (root / "boot").glob(f"{name}-*")
-        shutil.copy(newest, kept / name)
-    _run("mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1", "-d", str(root), str(kept / "disk.img"), DISK_SIZE)
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise CannotRun(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
+        shutil.copy(newest, folder / name)
+    subprocess.run(
+        ["mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1", "-d", str(root), str(disk), DISK_SIZE],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    shutil.rmtree(root)

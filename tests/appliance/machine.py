@@ -1,4 +1,4 @@
-"""The machine under test: QEMU without KVM, switched on and off, and spoken to through its guest agent."""
+"""The machine under test: QEMU without KVM, controlled through its guest agent."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from typing import Any, TypeVar
 from tests.appliance.image import Image
 
 T = TypeVar("T")
-LIMIT_S = 600.0  # for anything at all in the machine: many times what it takes, also on a busy host
-ANSWER_S = 60.0  # for a person's question, who gives up himself after a third of this
-LOOK_S = 0.1  # how often something in the machine is looked at while it is awaited
+LIMIT_S = 600.0  # for everything in the machine: many times longer than needed, even on a busy host
+ANSWER_S = 60.0  # for a person's request, which times out after a third of this
+LOOK_S = 0.1  # between two looks at something in the machine
 PEOPLE = ("dealer", "floor")
 DEVICES = ("shuffler", "shoe")
-# What udev knows an adaptor by: docs/protocol.md, "The name on USB".
+# Identifies an adaptor to udev: docs/protocol.md, "The name on USB".
 SERIALS = {"shuffler": "DRAGONSHOE-SHUFFLER-0001", "shoe": "DRAGONSHOE-SHOE-0001"}
 
 
 class Failed(AssertionError):
-    """What was not as it must be."""
+    """A check that does not hold."""
 
 
 def until(what: str, look: Callable[[], T | bool | None], limit_s: float = LIMIT_S) -> T:
-    """Look until the answer is something, and give it."""
+    """Wait until the result is true, and return it."""
     deadline = time.monotonic() + limit_s
     while True:
         seen = look()
@@ -45,7 +45,7 @@ def until(what: str, look: Callable[[], T | bool | None], limit_s: float = LIMIT
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A command that ended in the machine."""
+    """The result of a command in the machine."""
 
     code: int
     out: str
@@ -53,7 +53,7 @@ class Done:
 
 
 class _Line:
-    """JSON, a line each way, over a Unix socket on which QEMU listens."""
+    """Lines of JSON over a Unix socket on which QEMU listens."""
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -67,7 +67,7 @@ class _Line:
         self._socket.sendall(data)
 
     def read(self, limit_s: float) -> bytes:
-        """One line; TimeoutError if none comes, EOFError if the machine is off."""
+        """One line; raises TimeoutError if none arrives and EOFError if the machine is off."""
         deadline = time.monotonic() + limit_s
         while b"\n" not in self._input:
             self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -81,7 +81,7 @@ class _Line:
 
 
 class Machine:
-    """One disk, which stays, and the machine around it."""
+    """An emulated machine; its disk survives a power cut."""
 
     def __init__(self, image: Image, folder: Path, payload: Path, cores: int) -> None:
         self.folder = folder
@@ -113,14 +113,14 @@ class Machine:
         until("the machine's agent answers", self._reach_agent)
 
     def cut_power(self) -> None:
-        """As if the plug were pulled: nothing in the machine learns of it."""
+        """Stop without warning, like pulling the plug."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
         self._let_go()
 
     def close(self) -> None:
-        """End the machine, whatever it does."""
+        """Stop the machine."""
         if self._process is not None and self._process.poll() is None:
             self.cut_power()
 
@@ -171,7 +171,7 @@ class Machine:
             except OSError:  # QEMU does not listen yet
                 return False
         try:
-            # The agent drops what was half said before, and answers with our number once it is there.
+            # The agent discards an incomplete request, and answers with our number once it runs.
             number = time.monotonic_ns()
             self._agent.write(b"\xff" + json.dumps({"execute": "guest-sync", "arguments": {"id": number}}).encode())
             while json.loads(self._agent.read(2.0).strip(b"\xff")).get("return") != number:
@@ -189,7 +189,7 @@ class Machine:
         return answer["return"]
 
     def start(self, *command: str, said: str = "") -> int:
-        """Start a command as root; gives its number for `ended`."""
+        """Start a command as root; returns its process ID for `ended`."""
         about = {"input-data": base64.b64encode(said.encode()).decode()} if said else {}
         answer = self._ask_agent(
             "guest-exec", path="/usr/bin/env", arg=list(command), **about, **{"capture-output": True}
@@ -207,36 +207,36 @@ class Machine:
         return Done(status.get("exitcode", 128 + status.get("signal", 0)), out, err)
 
     def run(self, *command: str, said: str = "", limit_s: float = LIMIT_S) -> Done:
-        """Run a command as root to its end, whatever that is."""
+        """Run a command as root, whether it succeeds or not."""
         pid = self.start(*command, said=said)
         return until(f"{' '.join(command)} ends", lambda: self.ended(pid), limit_s)
 
     def out(self, *command: str, said: str = "", limit_s: float = LIMIT_S) -> str:
-        """What a command says that must end well."""
+        """The output of a command, which must succeed."""
         done = self.run(*command, said=said, limit_s=limit_s)
         if done.code:
             raise Failed(f"{' '.join(command)} ended with {done.code}: {done.out}{done.err}")
         return done.out.strip()
 
     def shell(self, script: str, limit_s: float = LIMIT_S) -> str:
-        """What a script says that must end well."""
+        """The output of a shell script, which must succeed."""
         return self.out("sh", "-euc", script, limit_s=limit_s)
 
     # ---- people ----
 
     def ask(self, person: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Let a person ask the daemon something over its socket; the status, 0 if it gave none, and the answer."""
+        """Send a person's request to the daemon's socket; returns the status, 0 without a response, and the answer."""
         if person not in self._people:
             self._people[person] = _Line(self.folder / person)
         line = self._people[person]
         self._asked += 1
         line.write(json.dumps([self._asked, method, path, body]).encode() + b"\n")
-        while True:  # an answer to what was asked before somebody was interrupted is passed over
+        while True:  # skip answers to requests that were interrupted
             number, status, answer = json.loads(line.read(ANSWER_S))
             if number == self._asked:
                 return int(status), answer
 
 
 def cores() -> int:
-    """How many processors the machine gets: those of the host, at most two."""
+    """The number of processors of the machine: as many as the host has, at most two."""
     return min(os.cpu_count() or 1, 2)

@@ -1,7 +1,7 @@
-"""Runs inside the machine, as one person: passes what comes in on to the daemon's socket, and the answers back.
+"""Runs inside the machine as one person: forwards requests to the daemon's socket and returns the answers.
 
-One request is one line of JSON, [number, method, path, body]; so is the answer, [number, status, answer]. Status 0
-means that the daemon did not answer. Only Python's own library is here.
+A request is one line of JSON, [number, method, path, body]; so is the answer, [number, status, answer]. Status 0 means
+that the daemon did not answer. Uses only the standard library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 LIMIT_S = 20.0
 
 
-class Door(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
     """HTTP over the daemon's Unix socket."""
 
     def __init__(self, path: str) -> None:
@@ -25,28 +25,28 @@ class Door(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        """Go in."""
+        """Connect to the socket."""
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(LIMIT_S)
         self.sock.connect(self._path)
 
 
 def answer(path: str, line: bytes) -> list[Any]:
-    """Ask the daemon one thing."""
+    """Send one request to the daemon."""
     number, method, what, body = json.loads(line)
-    door = Door(path)
+    connection = UnixConnection(path)
     try:
-        door.request(method, what, json.dumps(body), {"Content-Type": "application/json"})
-        response = door.getresponse()
+        connection.request(method, what, json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
         return [number, response.status, json.loads(response.read() or b"null")]
     except (OSError, http.client.HTTPException, ValueError) as error:
         return [number, 0, str(error)]
     finally:
-        door.close()
+        connection.close()
 
 
 def main(path: str) -> None:
-    """Serve for ever. The port on standard input reads as ended while nobody has it open at the other end."""
+    """Serve forever. While the other end of the port is closed, standard input reads as ended."""
     waiting = b""
     while True:
         data = os.read(0, 65536)

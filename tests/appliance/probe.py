@@ -1,6 +1,6 @@
-"""Runs inside the machine, in the sandbox of shoed.service: tries what the daemon must not be able to do, and must.
+"""Runs inside the machine, in the sandbox of shoed.service: tries what the daemon must and must not be able to do.
 
-Prints one line of JSON for each attempt: its name, and why it failed, empty if it did not.
+Prints one line of JSON for each attempt: its name and why it failed, or an empty string if it succeeded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _open(path: str, flags: int = os.O_RDWR) -> None:
 def _open_all(pattern: str) -> None:
     found = glob.glob(pattern)
     if not found:
-        raise OSError(f"no {pattern} is here")
+        raise OSError(f"nothing matches {pattern}")
     for path in found:
         _open(path)
 

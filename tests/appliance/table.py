@@ -1,7 +1,7 @@
-"""The table around the machine under test: the played devices on its USB, and the good people who deal at it.
+"""The table around the machine under test: the simulated devices on its USB, and the simulated people who deal.
 
-The devices run here, on the host, in a thread of their own; so they keep their power when the machine loses its own.
-What the table believes is folded here from the events that the daemon tells, by the daemon's own core.
+The devices run on the host, in their own thread, so they stay powered when the machine is not. The table's state is
+computed here from the daemon's events, with the daemon's own core.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ USB_PORTS = {name: f"usb:1209:5d0e:SIM-{name.upper()}" for name in DEVICES}
 
 
 class NoAnswer(Exception):
-    """The daemon is not there just now."""
+    """The daemon does not answer at the moment."""
 
 
 class PlayedTable:
-    """Devices, cards and people; `state` is what the daemon has told so far."""
+    """Devices, cards and people; `state` is the result of the daemon's events so far."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.state = State()
-        self.events: list[Entry] = []  # all that the daemon has told
+        self.events: list[Entry] = []  # all of the daemon's events
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="devices", daemon=True)
         self._thread.start()
@@ -84,7 +84,7 @@ class PlayedTable:
         )
 
     def close(self) -> None:
-        """Take everything away."""
+        """Disconnect everything."""
         for endpoint in self._endpoints.values():
             asyncio.run_coroutine_threadsafe(endpoint.close(), self._loop).result(LIMIT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -94,8 +94,8 @@ class PlayedTable:
     # ---- cables ----
 
     def wire(self, kind: str) -> None:
-        """Lay cables of this kind, serial or usb, to the machine; none is plugged in yet."""
-        if self._endpoints:  # the devices' time, which runs faster than ours, goes on where it is
+        """Use cables of this kind, serial or usb; none is connected yet."""
+        if self._endpoints:  # the devices' clock runs faster than ours and must not jump back
             self._ahead_s = self.in_loop(lambda: self._endpoints["shoe"].driver.now() - self._loop.time())
         for name in DEVICES:
             if name in self._endpoints:
@@ -116,17 +116,17 @@ class PlayedTable:
         return QemuUsbEndpoint(device, path, usb, speed=SPEED, clock=clock)
 
     def pull_out(self, name: str) -> None:
-        """Pull a device's cable."""
+        """Disconnect a device."""
         self.in_loop(lambda: getattr(self.sim, name).inject(FaultName.UNPLUG, self._endpoints[name].driver.now()))
         self.in_loop(self._look)
 
     def plug_in(self, name: str) -> None:
-        """Put it back."""
+        """Connect a device."""
         self.in_loop(lambda: getattr(self.sim, name).mend(FaultName.UNPLUG, self._endpoints[name].driver.now()))
         self.in_loop(self._look)
 
     def in_loop(self, work: Callable[[], T]) -> T:
-        """Do something where the devices are, while they stand still."""
+        """Run something in the devices' thread, between their steps."""
 
         async def run() -> T:
             return work()
@@ -143,13 +143,13 @@ class PlayedTable:
     # ---- the daemon ----
 
     def refresh(self) -> list[Entry]:
-        """Learn what is new."""
+        """Fetch and apply new events."""
         new: list[Entry] = []
         while True:
             found = self._fetch(self.state.seq)
             for event in found:
                 if event.seq != self.state.seq + 1:
-                    raise Failed(f"after event {self.state.seq} the daemon tells number {event.seq}")
+                    raise Failed(f"after event {self.state.seq} the daemon sends event {event.seq}")
                 apply(self.state, event)
             self.events += found
             new += found
@@ -163,17 +163,17 @@ class PlayedTable:
         return [read(e["seq"], e["kind"], e["clause"], e["data"]) for e in answer["events"]]
 
     def check_nothing_lost(self) -> None:
-        """Everything that was told before must be in the journal still, and the same."""
+        """Every event that was received must still be in the journal, unchanged."""
         seen = 0
         while seen < len(self.events):
             found = self._fetch(seen)
-            told = self.events[seen : seen + len(found)]
-            if not found or found[: len(told)] != told:
-                raise Failed(f"of {len(self.events)} events that were told, the journal has lost some after {seen}")
+            known = self.events[seen : seen + len(found)]
+            if not found or found[: len(known)] != known:
+                raise Failed(f"the journal has lost or changed some of {len(self.events)} events after {seen}")
             seen += len(found)
 
     def _report(self, action: Action) -> list[Entry]:
-        """How people tell the table something: as a user of the machine with that role."""
+        """Send a person's action to the daemon, as a user of the machine with that role."""
         body = msgspec.to_builtins(action)
         del body["who"]
         status, answer = self.machine.ask(body.pop("role"), "POST", "/api/v1/actions", body)
@@ -188,7 +188,7 @@ class PlayedTable:
     def until(
         self, what: str, reached: Callable[[State], bool], *, working: bool = True, limit_s: float = LIMIT_S
     ) -> None:
-        """Let the people work until the table is where it should be."""
+        """Let the people work until the table has reached a state."""
         deadline = time.monotonic() + limit_s
         while not self.in_loop(lambda: self._one_thing(reached, working)):
             if time.monotonic() > deadline:
@@ -196,8 +196,8 @@ class PlayedTable:
             time.sleep(LOOK_S)
 
     def until_online(self, name: str, online: bool) -> None:
-        """Wait until the table has a device, or misses it."""
-        what = f"the {name} is {'ready' if online else 'missed'}"
+        """Wait until the table has connected to a device or lost it."""
+        what = f"the {name} is {'ready' if online else 'offline'}"
         self.until(what, lambda state: state.devices[name].online is online, working=False)
 
     def _one_thing(self, reached: Callable[[State], bool], working: bool) -> bool:
@@ -215,11 +215,11 @@ class PlayedTable:
         return False
 
     def settle(self) -> None:
-        """Go on until bets can be made: whatever there was is over and put right."""
+        """Continue until bets can be made and nothing is left to resolve."""
         self.until("bets can be made", lambda state: state.table is TableState.BETTING and not state.warnings)
 
     def into_the_deal(self) -> int:
-        """Begin a round and stop in the middle of the deal; the round's number."""
+        """Start a round and stop in the middle of the deal; returns the round's number."""
         self.settle()
         self.in_loop(lambda: self.robot.tell(act.CloseBets, seats=SEATS))
         self.until("the deal is under way", lambda state: state.round is not None and state.round.dealt >= 1)
@@ -230,7 +230,7 @@ class PlayedTable:
         return round_.number
 
     def end_of_round(self, number: int) -> str:
-        """Go on until this round is over and put right; how it ended, with its clauses where it is void."""
+        """Continue until this round is over and resolved; returns how it ended, with the clauses if it is void."""
         begun = next(event.seq for event in self.events if _is(event, "round.started", number))
         ended = ("round.completed", "round.voided")
         self.until("the round is over", lambda _: any(event.kind in ended for event in self.events[begun:]))
@@ -244,17 +244,17 @@ class PlayedTable:
         return "completed" if end.kind == "round.completed" else f"void, {' '.join(end.clause)}"
 
     def check_cards(self) -> None:
-        """Every deck at the table has all its cards, as the table believes and in truth; and no hand has any left."""
+        """Every deck is complete, in the ledger and physically, and no cards are left at the seats."""
         piles = self.in_loop(lambda: {name: self.robot._physical(name) for name in self.state.decks})
         for name, deck in self.state.decks.items():
             if sum(deck.cards.values()) != DECK_SIZE or piles[name] != DECK_SIZE:
-                raise Failed(f"deck {name}: the table believes {deck.cards}, and {piles[name]} cards are there")
+                raise Failed(f"deck {name}: the ledger has {deck.cards}, but there are {piles[name]} cards")
         left = self.in_loop(lambda: [seat for seat in range(1, 8) if self.sim.cards.count(hand(f"seat{seat}"))])
         if left:
             raise Failed(f"cards are left at seats {left}")
 
     def whole_round(self) -> None:
-        """A round from the bets to the bets."""
+        """Play a complete round."""
         self.settle()
         self.in_loop(lambda: self.robot.tell(act.CloseBets, seats=SEATS))
         round_ = self.state.round
@@ -265,7 +265,7 @@ class PlayedTable:
             raise Failed(f"the round ended {how}")
 
     def describe(self) -> str:
-        """Where the table is, for a report of failure."""
+        """The state of the table, for a failure report."""
         state = self.state
         devices = {
             name: f"{device.state}{'' if device.online else ' offline'}" for name, device in state.devices.items()

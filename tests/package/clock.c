@@ -1,5 +1,5 @@
-/* What the kernel says of its clock, for systemd-timedated in a container: a time server has been heard when /run/heard
- * is there. The real answer is the host's, which no container may change. */
+/* The state of the kernel's clock for systemd-timedated in a container: synchronised if /run/heard exists. The real state
+ * is the host's, which a container may not change. */
 
 #include <sys/timex.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-"""A Debian machine in a container with its own systemd: no kernel of its own, but everything above."""
+"""A Debian machine in a container: it has its own systemd and everything else except a kernel."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-BOOT_S = 120.0  # deadlines, not measurements: a busy host is slow
-PACKAGES = "systemd,systemd-sysv,udev,dbus,python3,libusb-1.0-0,init-system-helpers,sqlite3"
+from debian.releases import Release
+from debian.system import bootstrap, made_from
+
+BOOT_S = 120.0  # a generous deadline, because the host may be busy
+PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "python3", "libusb-1.0-0", "init-system-helpers", "sqlite3")
 
 
-def make_root(archive: Path, root: Path) -> None:
-    """Unpack a bare Debian 12, which is fetched once, into memory: it is gone when `root` is unmounted."""
-    if not archive.exists():
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        half = archive.with_suffix(".half.tar")
-        subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(half)], check=True
-        )
-        half.rename(archive)
+def make_root(release: Release, root: Path) -> None:
+    """Unpack a bare Debian, which is made once and kept, into memory: it is gone when `root` is unmounted."""
+    archive = release.folder / "bare.tar"
+    with made_from(archive, " ".join(PACKAGES)) as needed:
+        if needed:
+            bootstrap(release, archive, PACKAGES)
     root.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1G,mode=755", "tmpfs", str(root)], check=True)
     subprocess.run(["tar", "-xf", str(archive), "-C", str(root)], check=True)
@@ -65,7 +65,7 @@ class Machine:
         return self._inner != 0
 
     def run(self, command: str, check: bool = True) -> str:
-        """What a command line prints, both ways, run by root inside."""
+        """Run a command line as root inside; return its standard output and error."""
         inside = ["nsenter", "--target", str(self._inner), "--all"]
         clean = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
         done = subprocess.run(

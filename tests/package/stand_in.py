@@ -1,8 +1,8 @@
-"""A daemon that does nothing but try what the sandbox of shoed.service must allow and what it must refuse.
+"""A daemon that only tries what the sandbox of shoed.service must allow and what it must refuse.
 
-It runs in the machine of test_package.py in the place of `shoed`, under the unit as it is shipped, writes what it found
-to its state folder, and answers on the control socket: `hang` stops the loop, anything else is told who asks. Devices
-are not tried: a container cannot close them to a unit.
+It runs in place of `shoed` in the machine of test_package.py, under the unit as shipped, writes its results to its
+state folder, and answers on the control socket: `hang` stops the loop, anything else is answered with the caller's user
+ID. Devices are not tried, because a container cannot deny them to a unit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WATCHDOG_S = 1.0
 
 
 def notify(text: str) -> None:
-    """Tell systemd."""
+    """Send a message to systemd."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to:
         to.sendto(text.encode(), os.environ["NOTIFY_SOCKET"])
 

@@ -1,5 +1,7 @@
-"""`shoectl doctor` on an installed machine with a real systemd: it says what a new machine lacks and is content once it
-is set up; whatever is broken then, it names it and the command that mends it, and is content after that command.
+"""`shoectl doctor` on an installed machine with a real systemd.
+
+It reports what a new machine lacks and nothing once it is set up. Whatever is broken then, it reports the problem and
+the command that fixes it, and nothing after that command.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ from typing import Any
 
 import pytest
 
+from debian.releases import Release
 from tests.package.machine import Machine, make_root, until
-from tests.package.test_package import ARCHIVE, HERE, package
+from tests.package.test_package import HERE
 
-__all__ = ["package"]  # a fixture
-
-# Without devices, which a container has not.
+# Without devices, because a container has none.
 TABLE = """name = "Table 1"
 [table]
 method = "manual_shoe"
@@ -35,17 +36,17 @@ ExecStopPost=/bin/rm -f /run/heard
 [Install]
 WantedBy=multi-user.target
 """
-# A command that only tells more; and what needs a kernel of its own.
+# Commands that only show more, or that need a kernel of their own.
 NOT_HERE = re.compile(r"(; )?journalctl .*|( && )?udevadm trigger")
 Findings = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A machine on which the package was just installed. Its /var/lib lies on a disk, as a journal should."""
+def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine with the package just installed. Its /var/lib is on a disk, as a journal requires."""
     folder = tmp_path_factory.mktemp("doctor")
     root, disk = folder / "root", folder / "disk"
-    make_root(ARCHIVE, root)
+    make_root(release, root)
     try:
         subprocess.run(["cp", "-a", str(root / "var/lib"), str(disk)], check=True)
         shutil.copy(package, root)
@@ -63,7 +64,7 @@ def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def examine(machine: Machine, user: str = "") -> Findings:
-    """All findings, for root or another user; the exit code must fit them."""
+    """All findings, for root or another user; the exit code must match them."""
     as_user = f"setpriv --reuid {user} --regid {user} --init-groups " if user else ""
     said = machine.run(f"{as_user}shoectl doctor --json; echo $?", check=False)
     text, _, code = said.rpartition("\n")
@@ -73,7 +74,7 @@ def examine(machine: Machine, user: str = "") -> Findings:
 
 
 def wrong(machine: Machine, user: str = "") -> Findings:
-    """What is wrong; nothing is without a command."""
+    """The problems, each of which must have a command."""
     found = [finding for finding in examine(machine, user) if finding["verdict"] == "wrong"]
     assert all(finding["mend"] for finding in found), found
     return found
@@ -84,13 +85,13 @@ def content(machine: Machine) -> bool:
 
 
 def named(findings: Findings, topic: str, words: str) -> str:
-    """The command that mends the one thing with these words."""
+    """The command that fixes the one problem with these words."""
     (mend,) = [one["mend"] for one in findings if one["topic"] == topic and words in one["text"]]
     return mend
 
 
 def do(machine: Machine, mend: str) -> None:
-    """A technician does what the doctor says; root needs no sudo."""
+    """Do what the doctor says; root needs no sudo."""
     command = NOT_HERE.sub("", mend.replace("sudo ", ""))
     if command:
         machine.run(f"cd / && timeout 60 sh -c '{command}'")
@@ -117,7 +118,9 @@ def test_set_up_as_it_says_it_is_content(machine: Machine) -> None:
         machine.run(f"echo {4711 + len(role)} | {mend.removeprefix('sudo ')}")
     write(machine, "/etc/shoed/table.toml", TABLE)
     machine.run("systemctl restart shoed.service")
-    write(machine, "/etc/systemd/system/keeper.service", KEEPER)  # instead of what apt would bring over the network
+    write(
+        machine, "/etc/systemd/system/keeper.service", KEEPER
+    )  # in place of systemd-timesyncd, which apt cannot download here
     write(machine, "/etc/systemd/ntp-units.d/keeper.list", "keeper.service\n")
     machine.run("systemctl daemon-reload && systemctl restart systemd-timedated")
     (clock,) = wrong(machine)
@@ -128,13 +131,13 @@ def test_set_up_as_it_says_it_is_content(machine: Machine) -> None:
 
 
 def write(machine: Machine, path: str, text: str) -> None:
-    """Put a text into a file that is there, or that is new; owner and mode of one that is there stay."""
+    """Write a file; an existing one keeps its owner and mode."""
     target = machine.root / path[1:]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text)
 
 
-# What somebody does to the machine, and what the doctor must say: topic, words of it, words of the command.
+# What is done to the machine, and what the doctor must report: topic, part of the text, part of the command.
 BROKEN: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
     "stopped": (
         "systemctl stop shoed",
@@ -174,7 +177,7 @@ BROKEN: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         [
             ("daemon", "has stopped the table", "journalctl"),
             ("permissions", "journal.db belongs to root", "chown shoed /var/lib/shoed/journal.db"),
-            ("unit", "activating", "journalctl"),  # a restart would wait for ever
+            ("unit", "activating", "journalctl"),  # a restart would wait forever
         ],
     ),
     "configuration hidden": (
@@ -211,7 +214,7 @@ def test_a_mistake_in_the_configuration_is_named_with_its_line(machine: Machine)
     until("the unit fails", lambda: machine.unit("shoed.service", "SubState") == "auto-restart")
     mend = named(wrong(machine), "config", "9 player positions")
     assert mend == "sudoedit /etc/shoed/table.toml"
-    write(machine, "/etc/shoed/table.toml", TABLE)  # nobody can use an editor here
+    write(machine, "/etc/shoed/table.toml", TABLE)  # there is no editor here
     until("content, by itself", lambda: content(machine))
 
 
@@ -221,5 +224,5 @@ def test_somebody_without_a_role_gets_one(machine: Machine) -> None:
     assert (lacks["topic"], lacks["text"]) == ("groups", "tess has no role at the table")
     do(machine, lacks["mend"])
     assert wrong(machine, "tess") == []
-    told = [one["text"] for one in examine(machine, "tess")]
-    assert "it takes you for tess: technician" in told, "the daemon thinks so too, without a new login"
+    reported = [one["text"] for one in examine(machine, "tess")]
+    assert "it takes you for tess: technician" in reported, "the daemon knows the new role without a new login"

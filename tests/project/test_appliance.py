@@ -1,4 +1,4 @@
-"""The test of the appliance where it cannot run: it says what is missing, and that is not a pass."""
+"""The appliance test on a machine where it cannot run: it says what is missing and does not pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_without_apt_it_names_what_to_install(mocker: MockerFixture, capsys: pyt
     mocker.patch.object(os, "geteuid", return_value=0)
     mocker.patch.object(shutil, "which", side_effect=lambda command: None if command == "apt-get" else _found(command))
     assert main([]) == CANNOT
-    assert "no apt-get to do it: mmdebstrap, qemu-system-x86, qemu-utils" in capsys.readouterr().err
+    assert "no apt-get to install mmdebstrap, qemu-system-x86, qemu-utils" in capsys.readouterr().err
 
 
 def _found(command: str) -> str | None:

@@ -1,32 +1,21 @@
-"""How the Debian package is put together; that it works once installed is tested in tests/package."""
+"""How the Debian package is assembled; tests/package tests that it works once installed."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from debian import build
+from debian.releases import CURRENT, RELEASES, parse
 
 ROOT = Path(__file__).parents[2]
 DEBIAN = ROOT / "debian"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-
-def builder() -> Any:
-    """debian/build.py, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("build", DEBIAN / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-BUILDER = builder()
 
 LOCK = """\
 alone==1 \\
@@ -55,24 +44,43 @@ def names(lock: str) -> list[str]:
 
 
 def test_only_what_runs_is_shipped_with_what_it_depends_on() -> None:
-    assert names(BUILDER.needed(LOCK, ["Wanted_One[extra]>=4"])) == ["below", "middle", "wanted-one"]
-    assert BUILDER.needed(LOCK, ["tests-only"]).count("--hash") == 3
+    assert names(build.needed(LOCK, ["Wanted_One[extra]>=4"])) == ["below", "middle", "wanted-one"]
+    assert build.needed(LOCK, ["tests-only"]).count("--hash") == 3
     with pytest.raises(SystemExit, match="no absent; run `make lock`"):
-        BUILDER.needed(LOCK, ["absent"])
+        build.needed(LOCK, ["absent"])
 
 
 def test_the_real_lock_gives_no_test_tools() -> None:
-    shipped = set(names(BUILDER.needed((ROOT / "requirements.lock").read_text(), PROJECT["dependencies"])))
+    shipped = set(names(build.needed((ROOT / "requirements.lock").read_text(), PROJECT["dependencies"])))
     assert {"pyserial", "pyusb", "transitions", "six", "structlog"} <= shipped
     assert not shipped & {"pytest", "hypothesis", "mypy", "ruff", "hatchling", "pymodbus"}
 
 
-@pytest.mark.parametrize("script", BUILDER.SCRIPTS)
+@pytest.mark.parametrize("script", build.SCRIPTS)
 def test_the_package_scripts_are_shell(script: str) -> None:
     subprocess.run(["sh", "-n", str(DEBIAN / script)], check=True)
 
 
 def test_every_unit_and_rule_is_shipped() -> None:
-    shipped = {path for pattern in BUILDER.SHIPPED for path in ROOT.glob(pattern)}
+    shipped = {path for pattern in build.SHIPPED for path in ROOT.glob(pattern)}
     assert {*(ROOT / "systemd").iterdir(), *(ROOT / "udev").iterdir()} <= shipped
-    assert all(list(ROOT.glob(pattern)) for pattern in BUILDER.SHIPPED)
+    assert all(list(ROOT.glob(pattern)) for pattern in build.SHIPPED)
+
+
+def test_every_release_has_a_package_of_its_own() -> None:
+    assert len({release.package for release in RELEASES.values()}) == len(RELEASES)
+    older, newer = (RELEASES[number].version for number in (12, 13))
+    subprocess.run(["dpkg", "--compare-versions", older, "lt", newer], check=True)
+    subprocess.run(["dpkg", "--compare-versions", PROJECT["version"], "lt", older], check=True)
+
+
+def test_the_classifiers_name_the_python_of_every_release() -> None:
+    named = {f"Programming Language :: Python :: {release.python_version}" for release in RELEASES.values()}
+    assert named <= set(PROJECT["classifiers"])
+
+
+def test_releases_are_named_by_number() -> None:
+    assert parse([]) == [CURRENT]
+    assert parse(["13", "12"]) == [RELEASES[13], RELEASES[12]]
+    with pytest.raises(SystemExit, match="Unknown Debian release trixie; expected 12 or 13"):
+        parse(["trixie"])

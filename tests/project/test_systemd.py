@@ -1,4 +1,4 @@
-"""The units and their drop-in files, judged by systemd's own tools; no systemd has to run."""
+"""The units and related files, checked by systemd's own tools; systemd itself need not run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ EXPOSURE_TENTHS = 10  # the most that `systemd-analyze security` may find, of 10
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run one of systemd's tools, or skip where it is not installed."""
+    """Run one of systemd's tools; skips the test if it is not installed."""
     tool = shutil.which(command[0])
     if tool is None:
-        pytest.skip(f"{command[0]} is not on this machine; `apt install systemd` brings it")
+        pytest.skip(f"{command[0]} is missing; run `apt install systemd`")
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", **environment}
     return subprocess.run(
         [tool, *command[1:]], capture_output=True, text=True, timeout=60, env=environment, check=False
@@ -27,7 +27,7 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def verify(folder: Path) -> str:
-    """What systemd has to say about the units in a folder; its exit code is 0 even for unknown keys."""
+    """systemd's complaints about the units in a folder; its exit code is 0 even for unknown keys."""
     done = run(
         "systemd-analyze", "verify", "--man=no", *(str(folder / name) for name in UNITS), SYSTEMD_UNIT_PATH=f"{folder}:"
     )
@@ -36,7 +36,7 @@ def verify(folder: Path) -> str:
 
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
-    """The units as they are shipped, but for the program, which is not installed here."""
+    """The units as shipped, except for the program, which is not installed here."""
     for name in UNITS:
         (tmp_path / name).write_text((SYSTEMD / name).read_text().replace("=/usr/bin/shoed ", "=/bin/true "))
     return tmp_path
@@ -61,7 +61,7 @@ def test_the_sandbox_is_tight() -> None:
 
 
 def settings(unit: str) -> configparser.RawConfigParser:
-    """A unit as keys and values; of a key that is written twice, the last."""
+    """A unit as keys and values; the last value if a key occurs twice."""
     parser = configparser.RawConfigParser(strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep capitals
     parser.read(SYSTEMD / unit)
@@ -70,10 +70,10 @@ def settings(unit: str) -> configparser.RawConfigParser:
 
 def test_what_would_blind_the_daemon_stays_off() -> None:
     service = settings("shoed.service")["Service"]
-    assert "PrivateDevices" not in service  # hides the shuffler and the shoe
-    assert "PrivateUsers" not in service  # makes `nobody` of everyone on the control socket
-    assert "ProcSubset" not in service  # hides the boot id from the table's clock
-    assert "PrivateNetwork" not in service  # udev's news of a device plugged in would not arrive
+    assert "PrivateDevices" not in service  # would hide the shuffler and the shoe
+    assert "PrivateUsers" not in service  # would make everyone on the control socket `nobody`
+    assert "ProcSubset" not in service  # would hide the boot ID from the table's clock
+    assert "PrivateNetwork" not in service  # udev could not announce new devices
 
 
 def test_the_table_always_comes_back() -> None:

@@ -22,7 +22,7 @@ from controller.daemon.version import VERSION
 COMMAND_TIMEOUT_S = 10.0
 SERVICE = "shoed"
 SHOW_LOG = f"journalctl -u {SERVICE} -n 50"
-INSTALL = f"sudo apt install --reinstall ./dragonshoe_{VERSION}_amd64.deb"
+INSTALL = f"sudo apt install --reinstall ./dragonshoe_{VERSION}+deb*_amd64.deb"
 
 Verdict = Literal["ok", "note", "wrong"]
 OK: Verdict = "ok"
