@@ -75,19 +75,10 @@ def step(found: Step) -> dict[str, Any]:
         "text": found.text,
         "why": found.why,
         "clause": list(found.clause),
-        "who": _whose(found),
+        "who": str(found.by[0]) if found.by else "device",
         "do": [dict(offer) for offer in found.do],
         "allowed_actions": list(found.allowed_actions),
     }
-
-
-def _whose(found: Step) -> str:
-    """Whose turn it is, as the sentence says."""
-    if "floorperson" in found.text:
-        return "floor"
-    if found.text.startswith("Wait") or " brings " in found.text:
-        return "device"
-    return "dealer"
 
 
 def _round(state: State, round_: Round) -> dict[str, Any]:

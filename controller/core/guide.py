@@ -1,11 +1,16 @@
-"""What the dealer is told now: the next step, why, and what else is possible. It only looks at the state."""
+"""The next step at the table: what to do, why, by whom, and with which actions. It only reads the state.
+
+The screen and the CLI show it; the simulated people follow it, and so prove that it leads back to play from anywhere.
+"""
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 import msgspec
 
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, OnDeck, OnDevice
+from controller.core.actions import Action, AnyAction, OnDeck, OnDevice, Role
 from controller.core.decision import Refusal, why_not
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
@@ -23,24 +28,47 @@ from controller.core.rules.guards import (
     stub_count_due,
     wrong_number_of_decks,
 )
+from controller.core.rules.service import IN_A_ROUND
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
 from controller.games.game import Method
 
-Offer = dict[str, str | bool]  # an action, and those of its fields that the state knows
+Offer = dict[str, str | bool | int]  # an action, and those of its fields that follow from the state
+
+
+class ByHand(StrEnum):
+    """What hands do at a device where no action reports it: the device itself does."""
+
+    TAKE = "take"  # take the cards from its exit
+    CLOSE = "close"  # close its door; if it is closed, open it and close it again
+    CHECK = "check"  # check cable and power, switch it off and on
+
+
+_ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What is to be done now. `do` has the actions that say that it was done; where a device will see it, none."""
+    """What is to be done now. `do` has the actions that report it, the usual one first."""
 
     text: str
     why: str = ""
     clause: tuple[str, ...] = ()
     do: tuple[Offer, ...] = ()
     allowed_actions: tuple[str, ...] = ()
+    by_hand: ByHand | None = None
+    device: str = ""  # at which hands are needed
+    if_empty: Offer | None = None  # what to report if no card lies where it is to be taken; not for a button
+    role: Role | None = None  # who is asked, where it is not whoever may take the first action
 
+    @property
+    def by(self) -> tuple[Role, ...]:
+        """Who acts; empty while the devices are at work."""
+        if self.role:
+            return (self.role,)
+        if self.do:
+            return _ACTIONS[str(self.do[0]["action"])].roles
+        return (Role.DEALER,) if self.by_hand else ()
 
-_ACTIONS: tuple[type[Action], ...] = AnyAction.__args__
 
 _OPENING: dict[DeckState, tuple[str, str, str]] = {
     DeckState.RECEIVED: ("The dealer inspects deck {}.", "4.A", "inspect_deck"),
@@ -53,7 +81,7 @@ _OPENING: dict[DeckState, tuple[str, str, str]] = {
 
 def allowed_actions(state: State) -> tuple[str, ...]:
     """The actions that the machines allow now, whatever their guards may say."""
-    return tuple(str(kind.__struct_config__.tag) for kind in _ACTIONS if _possible(state, kind))
+    return tuple(name for name, kind in _ACTIONS.items() if _possible(state, kind))
 
 
 def _possible(state: State, kind: type[Action]) -> bool:
@@ -63,15 +91,19 @@ def _possible(state: State, kind: type[Action]) -> bool:
 
 
 def next_step(state: State, now_ms: int) -> Step:
+    """The one thing that the table waits for, with all actions that are allowed."""
+    return msgspec.structs.replace(current_step(state, now_ms), allowed_actions=allowed_actions(state))
+
+
+def current_step(state: State, now_ms: int) -> Step:
     """The one thing that the table waits for."""
-    step = (
+    return (
         _void(state)
         or _gather(state)
         or _warning(state)
         or _ordinary(state, now_ms)
         or Step("Wait.", "The devices are at work.")
     )
-    return msgspec.structs.replace(step, allowed_actions=allowed_actions(state))
 
 
 # --- when something is wrong ----------------------------------------------------------------------------------------
@@ -87,7 +119,7 @@ def _void(state: State) -> Step | None:
 
 
 def _gather(state: State) -> Step | None:
-    if state.table in (TableState.DEALING, TableState.ACTING, TableState.REVEALING, TableState.CLEARING):
+    if state.table in IN_A_ROUND:
         return None  # a round is never held up by the other deck
     for name, deck in state.decks.items():
         if deck.state in GATHERED_STATES:
@@ -107,32 +139,62 @@ def _gather_one(state: State, name: str) -> Step:
         leaves: Offer = {"action": "remove_deck", "deck": name}
         return Step(f"A floorperson takes deck {name} off the table.", locked_out, ("5.D",), (leaves,))
     if place == ledger.MISSING:
+        looking = _looking(state, name)
+        if looking:
+            return looking
         number = deck.cards[place]
         text = (
             f"{number} cards of deck {name} are missing: find them" if number > 0 else f"Deck {name} has too many cards"
         )
-        offers = (*((gathered,) if number > 0 else ()), {"action": "declare_missing", "deck": name})
-        return Step(f"{text}, or a floorperson declares it.", why, ("5.D",), offers)
+        ready = [each for each in state.devices if _ready(state, each)]
+        look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
+        declared: Offer = {"action": "declare_missing", "deck": name}
+        offers = (gathered, *look, declared) if number > 0 else (declared,)
+        return Step(f"{text}, or a floorperson declares it.", why, ("5.D",), offers, role=Role.FLOOR)
     if place == ledger.TAKEN:
         text = "Lay the cards that were taken from the shoe last on the pile, and count them."
         return Step(text, "They were taken as the round became void.", do=(gathered,))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} brings its cards out.", why)
-        # To take them is all: the device tells. Who finds none looks for the button, and no other presses it.
+        # No button for an empty exit beside this text: it would be pressed after the cards were taken.
         exit_ = ledger.IN_DEVICE[device][-1]
-        return Step(f"Take the cards from the {device}. If none lie there, say so: gather cards, {exit_}, 0.", why)
+        text = f"Take the cards from the {device}. If the exit is empty, record 0 cards at the {exit_}."
+        empty: Offer = {"action": "gather_cards", "deck": name, "place": exit_, "cards": 0}
+        return Step(text, why, by_hand=ByHand.TAKE, device=device, if_empty=empty)
     first, opened = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
         text = f"{first}Free the jam in the {device}, or take all cards out by hand and count them."
         freed: Offer = {"action": "free_jam", "device": device}
         return Step(text, _refused(state, device) or why, do=(*opened, freed, gathered))
+    if device and state.devices[device].hindered and state.devices[device].online:
+        text = f"See to the {device}, and try again; or take all cards out by hand and count them."
+        again: Offer = {"action": "try_again", "device": device}
+        return Step(text, _refused(state, device), do=(again, *opened, gathered))
     return Step(f"{first}Gather the cards at {_hand(device or place)}, and count them.", why, do=(*opened, gathered))
 
 
+def _looking(state: State, deck: str) -> Step | None:
+    """A device that is emptied to find the missing cards of a deck."""
+    for name, device in state.devices.items():
+        given = device.at_exit or device.doing
+        if given and given.name == "Eject" and given.deck == deck:
+            why = f"Cards of deck {deck} are missing."
+            if device.at_exit:
+                return Step(f"Take the cards from the {name}.", why, by_hand=ByHand.TAKE, device=name)
+            return Step(f"The {name} brings its cards out.", why)
+    return None
+
+
+def _ready(state: State, device: str) -> bool:
+    """Whether a device could bring out what is in it."""
+    found = state.devices[device]
+    return found.state is DeviceState.READY and found.online and not found.hindered and found.at_exit is None
+
+
 def _open_first(state: State, device: str) -> tuple[str, tuple[Offer, ...]]:
-    """What comes before a hand can reach into a device, in words and as an action."""
-    if not device or not state.devices[device].locked:
+    """What comes before a hand can reach into a device, in words and as an action. One that is off opens by its key."""
+    if not device or not state.devices[device].locked or not state.devices[device].online:
         return "", ()
     return f"The {device} is locked: say that you open it. ", ({"action": "open_device", "device": device},)
 
@@ -154,7 +216,7 @@ def _warning(state: State) -> Step | None:
                 f"A floorperson clears the warning {key}." if warned.needs == "floor" else f"Clear the warning {key}."
             )
             cleared: Offer = {"action": "clear_warning", "warning": key}
-            return Step(text, f"It was: {warned.text}.", clause, (cleared,))
+            return Step(text, f"It was: {warned.text}.", clause, (cleared,), role=Role(warned.needs))
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
             first, opened = _open_first(state, warned.device)
@@ -167,18 +229,25 @@ def _warning(state: State) -> Step | None:
             )
         if device and device.told:
             text = f"Is the {warned.device} empty? Then a technician or a floorperson accepts it again."
-            why = f"It has done what is not written: {warned.text}."
+            why = f"The journal is missing events from this device: {warned.text}."
             return Step(text, why, clause, ({"action": "accept_device", "device": warned.device},))
         if device:
-            seen_to, opened = f"See to the {warned.device}", ()
+            text, opened, move = f"See to the {warned.device}", (), ByHand.CHECK
             if device.online and key == f"{warned.device}.door":
-                # It may have been closed while the device was off, and nobody was told.
+                # The device does not report a door that was closed while it was off.
                 first, opened = _open_first(state, warned.device)
-                seen_to = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
-            text = f"{seen_to}, or a floorperson takes it out of service."
-            taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}
-            return Step(text, warned.text, (*clause, "13.H"), (*opened, taken_out))
-        return Step("See to the warning.", warned.text, clause)
+                text = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
+                move = ByHand.CLOSE
+            return Step(
+                f"{text}, or a floorperson takes it out of service.",
+                warned.text,
+                (*clause, "13.H"),
+                (*opened, {"action": "take_out_of_service", "device": warned.device}),
+                by_hand=move,
+                device=warned.device,
+                role=Role.FLOOR,
+            )
+        return Step("See to the warning.", warned.text, clause, role=Role.DEALER)
     return None
 
 
@@ -202,6 +271,9 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         text = "A floorperson takes one of the decks off the table."
         return _because(text, refusal, {"action": "remove_deck"})
     refusal = no_way_to_deal(state)
+    loaded = [name for name, deck in state.decks.items() if deck.state is DeckState.LOADED]
+    if refusal and loaded:
+        return _because(f"Take deck {loaded[0]} out.", refusal, {"action": "unload_deck", "deck": loaded[0]})
     if refusal:
         needed = "shuffler" if state.method is Method.HAND else "shoe"
         text = f"A floorperson chooses another way of dealing, or puts the {needed} back in service."
@@ -211,9 +283,11 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         if device.state is DeviceState.UNKNOWN and device.refused:
             out: Offer = {"action": "take_out_of_service", "device": name}
             text = f"See to the {name}, or a floorperson takes it out of service."
-            return Step(text, f"It cannot be used here: {device.refused}.", do=(out,))
+            why = f"It cannot be used here: {device.refused}."
+            return Step(text, why, do=(out,), by_hand=ByHand.CHECK, device=name)
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            return Step(f"Connect the {name} and switch it on.", f"The {name} does not answer.")
+            text, why = f"Connect the {name} and switch it on.", f"The {name} does not answer."
+            return Step(text, why, by_hand=ByHand.CHECK, device=name)
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}
             return Step(f"See to the {name}, and try again.", _refused(state, name), do=(again,))
@@ -252,11 +326,13 @@ def _deck(state: State, name: str) -> Step | None:
         why = "The cover card goes in at least ten cards from the top."
         return Step(f"Cut deck {name}.", why, ("5.F",), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
+        if name != due_deck(state):
+            return None
         where = "Take deck {} into the hand." if state.method is Method.HAND else "Put deck {} into the shoe."
         return Step(where.format(name), "It is its turn.", ("10.A",), ({"action": "load_deck", "deck": name},))
-    if found is DeckState.SHUFFLED:
-        exit_ = state.devices["shuffler"].at_exit
-        return Step(f"Take deck {name} from the shuffler.", "It is shuffled.") if exit_ else None
+    if found is DeckState.SHUFFLED and state.devices["shuffler"].at_exit:
+        text = f"Take deck {name} from the shuffler."
+        return Step(text, "It is shuffled.", by_hand=ByHand.TAKE, device="shuffler")
     return None
 
 
@@ -284,7 +360,11 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.at_exit:
         what = "one face up goes to the rack" if round_.to_rack else "face down"
         return Step(
-            f"Take the stack to {_hand(stack.target)}, {what}.", "From the dealer's left, clockwise.", ("10.B(1)(2)",)
+            f"Take the stack to {_hand(stack.target)}, {what}.",
+            "From the dealer's left, clockwise.",
+            ("10.B(1)(2)",),
+            by_hand=ByHand.TAKE,
+            device="shoe",
         )
     if shoe.hindered:
         again: Offer = {"action": "try_again", "device": "shoe"}
@@ -296,7 +376,8 @@ def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
         if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
-            return Step("Take the stub from the shoe.", "All hands have their cards.", ("10.B(5)",))
+            text, why = "Take the stub from the shoe.", "All hands have their cards."
+            return Step(text, why, ("10.B(5)",), by_hand=ByHand.TAKE, device="shoe")
         first, opened = _open_first(state, "shoe" if round_.method is Method.AUTOMATED_SHOE else "")
         taken: Offer = {"action": "remove_stub"}
         return Step(f"{first}Take the stub out.", "All hands have their cards.", ("10.B(5)",), (*opened, taken))

@@ -18,7 +18,7 @@ from controller.daemon.live_table import restore
 from controller.journal import JournalError
 from controller.journal.records import START
 from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
-from simulators.table.people import SOURCE
+from simulators.table.hands import SOURCE
 
 if TYPE_CHECKING:
     from simulators.campaign.unlucky_house import UnluckyHouse

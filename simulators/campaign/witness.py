@@ -29,7 +29,7 @@ from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, Books, decks_in
 from simulators.campaign.luck import Shift
 from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
-from simulators.table.people import DEALERS_SEAT, SOURCE
+from simulators.table.hands import DEALERS_SEAT, SOURCE
 
 STACK: Final = 3
 LEAST_CUT: Final = 10

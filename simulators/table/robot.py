@@ -1,8 +1,7 @@
-"""A dealer who plays by himself at a real daemon's table, and the hands that do what people say on the screen.
+"""A robot dealer at the table of a real daemon, and the simulated cards behind what people do on its screen.
 
-The robot is the good people of people.py in real time: one thing, a pause, the next thing. Where something is wrong
-he waits for a person, unless he is asked to help. Whoever does something on the screen has it done: the hands move the
-simulated cards as a dealer's hands would.
+The robot follows the guide in real time: one thing, a pause, the next thing. Where something is wrong it waits for a
+person, unless it is asked to help. What a person reports on the screen, the simulated hands carry out.
 """
 
 from __future__ import annotations
@@ -14,27 +13,24 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from controller.core import actions as act
-from controller.core import ledger
 from controller.core.actions import Action, Role
+from controller.core.guide import ByHand
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
 from controller.core.state import Event, State
 from controller.daemon.people import People as SignInPeople
 from controller.daemon.people import Person, hash_pin
-from controller.games.game import Method
-from firmware_bridge.wire.messages import Mode
 from simulators.control import ControlError, Hands
-from simulators.devices.cards import DECK_SIZE, Cards, Place, Spot
-from simulators.devices.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
+from simulators.devices.cards import Cards
+from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 from simulators.pipes.endpoints import Endpoint
 from simulators.table.house import House
-from simulators.table.people import RACK, SOURCE, NoMoreDecks, People, hand
+from simulators.table.people import NoMoreDecks, People
 
 PACE_S = 0.8  # between two things that the robot does
 BETTING_S = 3.0  # for the players to make their bets
-STALE_S = 2.0  # after this time somebody takes what lies at an exit, known to the table or not
 PEOPLE = (
     ("Dana", Role.DEALER, "2580"),
     ("Flo", Role.FLOOR, "1470"),
@@ -44,14 +40,14 @@ PEOPLE = (
 
 
 @dataclass
-class Played:
-    """A device that is played."""
+class WiredBox:
+    """A simulated device, where people look for it."""
 
     device: SimulatedDevice
 
 
-class Table:
-    """A running table as the robot sees it: what it believes, how to tell it something, and the cards as they lie."""
+class RunningTable:
+    """A running table as the robot sees it: its state, how to report to it, and the cards as they lie."""
 
     def __init__(
         self,
@@ -66,7 +62,7 @@ class Table:
         self.sim = sim
         self.setup = setup
         self.decks = sim.decks
-        self.wired = {name: Played(getattr(sim, name)) for name in devices}
+        self.wired = {name: WiredBox(getattr(sim, name)) for name in devices}
         self.report = report
         self.look = look
         self._state = state
@@ -96,34 +92,14 @@ class Table:
 class Robot(People):
     """Does one thing at a time, and never waits inside it: real time passes between two things."""
 
-    def __init__(self, table: Table, seed: int = 0) -> None:
-        super().__init__(cast(House, table))  # all that the good people need of a house
+    def __init__(self, table: RunningTable, seed: int = 0) -> None:
+        super().__init__(cast(House, table))  # all that people need of a house
         self.helps = False
         self.doing = "waits"
         self._rng = random.Random(f"{seed}/robot")
-        self._seen_at: dict[str, float] = {}
 
     def pause(self) -> None:
         """Real time passes between two things, not here."""
-
-    def _take(self, name: str) -> bool:
-        """A stack is taken when it is whole and the table knows of it."""
-        house = self.house
-        device = house.wired[name].device
-        if not house.cards.count(device.mechanics.exit) or device.mechanics.mode is Mode.WORKING:
-            self._seen_at.pop(name, None)
-            return False
-        since = self._seen_at.setdefault(name, house.now)
-        if house.state.devices[name].at_exit is None and house.now - since < STALE_S:
-            return False
-        self._seen_at.pop(name, None)
-        return super()._take(name)
-
-    def _collect(self, deck: str, target: Spot) -> None:
-        """Also what lies at a seat: a stack may be taken in the moment in which its round becomes void."""
-        super()._collect(deck, target)
-        for spot in self.house.cards.spots(Place.HAND):
-            self.house.cards.pick(deck, spot, target)
 
     def trouble(self) -> str:
         """What a person should see to; empty if nothing is wrong."""
@@ -137,9 +113,10 @@ class Robot(People):
                 return f"the {name} needs a look"
         return ""
 
-    def hands(self) -> bool:
-        """What hands do without being told: take what lies at an exit."""
-        return any(self._take(name) for name in list(self.house.wired))
+    def take(self) -> bool:
+        """Take the cards from an exit if the guide says so: hands do that without being asked."""
+        step = self.step()
+        return step.by_hand is ByHand.TAKE and step.device in self.house.wired and self._take(step)
 
     def bets(self) -> tuple[int, ...]:
         """Who has wagered this time."""
@@ -151,72 +128,15 @@ class Robot(People):
         state, wrong = self.house.state, self.trouble()
         if wrong and not self.helps:
             self.doing = f"waits for a person: {wrong}"
-            self.hands()
+            self.take()
             return PACE_S
         self.doing = "plays"
-        if state.table is TableState.CLOSED:
-            self.tell(act.OpenTable)
-        elif not self.chore() and state.table is TableState.BETTING and state.round is None:
+        if not self.chore() and state.table is TableState.BETTING and state.round is None:
             if not state.seats:
                 self.tell(act.Wager, seats=self.bets())
                 return BETTING_S
             self.tell(act.CloseBets)
         return PACE_S
-
-
-class Follow:
-    """Makes true what a person has told the table."""
-
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self._house = robot.house
-
-    def followed(self, action: Action) -> None:
-        """The table has taken this: the hands do it."""
-        robot, house, cards = self._robot, self._house, self._house.cards
-        if isinstance(action, act.InsertDeck):
-            if not any(card.deck == action.deck for card in cards.pile(Spot(Place.INFEED))):
-                robot._collect(action.deck, robot._own(action.deck))
-                house.wired["shuffler"].device.load(robot._own(action.deck), house.now)
-        elif isinstance(action, act.LoadDeck):
-            robot._collect(action.deck, robot._own(action.deck))
-            if house.state.method is Method.AUTOMATED_SHOE:
-                house.wired["shoe"].device.load(robot._own(action.deck), house.now)
-            else:
-                cards.move_all(robot._own(action.deck), SOURCE[house.state.method])
-        elif isinstance(action, act.FreeJam):
-            house.wired[action.device].device.mend(FaultName.JAM, house.now)
-        elif isinstance(action, act.TryAgain):
-            robot.put_in_again()
-        elif isinstance(action, act.GatherCards):
-            self._gather(action.deck, action.place)
-        elif isinstance(action, act.CollectAll):
-            for spot in cards.spots(Place.HAND):
-                cards.move_all(spot, RACK)
-        elif isinstance(action, act.CollectHand):
-            cards.move_all(hand(action.target), RACK)
-        elif isinstance(action, act.RemoveStub):
-            for spot in [Spot(Place.SHOE)] if house.state.method is Method.AUTOMATED_SHOE else [robot._source()]:
-                if cards.count(spot) and not house.state.devices["shoe"].doing:
-                    cards.move_all(spot, RACK)
-        elif isinstance(action, act.FinishDeal | act.DealCards) and house.state.round:
-            for target in {stack.target for stack in house.state.round.plan}:
-                wanted = house.state.decks[house.state.round.deck].cards.get(target, 0) - cards.count(hand(target))
-                cards.move_top(max(0, min(wanted, cards.count(robot._source()))), robot._source(), hand(target))
-        house.look()
-
-    def _gather(self, deck: str, place: str) -> None:
-        """Fetch the deck's cards; what is missing is on the floor, beside its spare cards, or was laid anywhere."""
-        cards, own = self._house.cards, self._robot._own(deck)
-        lost = place == ledger.MISSING
-        anywhere = [Spot(Place.FLOOR), ON_THE_TABLE, RACK, *cards.spots(Place.HAND)]
-        spots = anywhere if lost else self._robot._spots(place)
-        if place == ledger.TAKEN:
-            self._robot._put_back(deck)
-        for spot in spots:
-            for card in cards.pile(spot):
-                if card.deck == deck and spot != own and not (lost and card.index >= DECK_SIZE):
-                    cards.move_card(card, spot, own)
 
 
 class Simulation:
@@ -232,7 +152,7 @@ class Simulation:
         playing: bool = True,
         seed: int = 0,
     ) -> None:
-        table = Table(
+        table = RunningTable(
             sim,
             tuple(endpoints),
             daemon.setup,
@@ -245,7 +165,6 @@ class Simulation:
         self.robot = Robot(table, seed)
         self.playing = playing
         self.speed = 1.0
-        self._follow = Follow(self.robot)
         self._hands = hands
         self._sim = sim
         self._table = table
@@ -263,13 +182,13 @@ class Simulation:
                     wait_s = self.robot.one_thing()
                 else:
                     self.robot.doing = "pauses"
-                    self.robot.hands()
+                    self.robot.take()
             except (TableStopped, NoMoreDecks) as why:
                 self.robot.doing = f"waits: {why}"
 
     def followed(self, action: Action) -> None:
         """A person has told the table something, and it took it."""
-        self._follow.followed(action)
+        self.robot.hands.carry_out(action)
 
     def describe(self) -> dict[str, Any]:
         """How things stand, for the panel."""

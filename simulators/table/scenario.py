@@ -20,8 +20,9 @@ from controller.core.state import Event
 from controller.daemon.config import parse_toml
 from simulators.devices.cards import Place, Spot
 from simulators.devices.faults import FaultName
+from simulators.table.hands import SOURCE
 from simulators.table.house import House, deck_names
-from simulators.table.people import SOURCE, WHO, NoMoreDecks, People
+from simulators.table.people import WHO, NoMoreDecks, People
 
 _ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
 

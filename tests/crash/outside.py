@@ -14,7 +14,7 @@ from controller.core.setup import Setup
 from controller.core.state import Event, State
 from controller.journal import JournalAbsent, JournalForeign, JournalReader
 from simulators.devices.cards import Place
-from simulators.table.robot import Robot, Table
+from simulators.table.robot import Robot, RunningTable
 from tests.support.plugged import Plugged
 from tests.support.served import UnixConnection
 
@@ -41,7 +41,7 @@ class Outside:
         self._state = State()
         self.events: list[Event] = []
         self.unheard = 0  # what people told and nobody heard
-        table = Table(
+        table = RunningTable(
             plugged.table,
             ("shuffler", "shoe"),
             setup or Setup(),

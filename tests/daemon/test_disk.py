@@ -156,7 +156,7 @@ class Table:
 
     def _hands(self) -> None:
         """Take what lies at an exit: the devices have something to tell."""
-        self.plugged.do(lambda table, now: self.outside.robot.hands())
+        self.plugged.do(lambda table, now: self.outside.robot.hands.take("shoe"))
 
     def wrote_all_that_happened(self) -> None:
         """What the devices were given, and what they were told is stored, is on the disk; nothing more goes to them."""

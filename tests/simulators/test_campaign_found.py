@@ -20,8 +20,9 @@ from simulators.campaign.witness import Witness
 from simulators.devices.cards import Place, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.devices.faults import FaultName
+from simulators.table.hands import FLOOR, SOURCE
 from simulators.table.house import House
-from simulators.table.people import FLOOR, SOURCE, WHO, NoMoreDecks, People, taken
+from simulators.table.people import WHO, NoMoreDecks, People, taken
 
 SEATS = (1, 3, 6)
 DEALER: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
@@ -77,7 +78,7 @@ def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[
     house.sim.shoe.inject(FaultName.MISCOUNT, house.now)
     people.enough = lambda: house.state.table is TableState.STUB_COUNT and not house.state.devices["shoe"].at_exit
     while not people.enough():
-        people._device_chore("shoe")
+        people.hands.take("shoe")
         house.step()
     deck = house.state.round.deck if house.state.round else ""
     lying = house.cards.count(Spot(Place.RACK))
@@ -155,7 +156,7 @@ def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], 
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     seat = Spot(Place.HAND, SEATS[0])
     assert taken(house.report(act.ReportDealerExposed(**DEALER)))
-    people._lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
+    people.hands.lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
     house.look()
     people.enough = lambda: house.events[-1].kind == "void.completed" or house.state.table is TableState.WAITING
     assert people.work()

@@ -16,8 +16,9 @@ from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import Card, Place, Spot
 from simulators.devices.faults import FaultName, FaultPlan
 from simulators.pipes.wires import WireQuality
+from simulators.table.hands import hand
 from simulators.table.house import House
-from simulators.table.people import People, hand
+from simulators.table.people import People
 
 SEATS = (1, 3, 6)
 STACKS = len(SEATS) + 1
