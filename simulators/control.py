@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from firmware_bridge.wire.messages import ButtonName
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.pipes.endpoints import Endpoint
@@ -138,7 +138,7 @@ class Hands:
         device, now = self._device(request)
         spots = [
             spot
-            for spot in self.table.cards.spots(Place.TABLE)
+            for spot in self.table.cards.spots(CardPlace.TABLE)
             if not request.deck or self.table.cards.pile(spot)[0].deck == request.deck
         ]
         if not spots:
@@ -150,18 +150,18 @@ class Hands:
 
     def _take(self, request: Request) -> dict[str, Any]:
         device, now = self._device(request)
-        target = Spot(Place.HAND, request.seat) if request.seat else ON_THE_TABLE
+        target = Spot(CardPlace.HAND, request.seat) if request.seat else ON_THE_TABLE
         return {"cards": len(device.take(target, now))}
 
     def _gather(self, request: Request) -> dict[str, Any]:
         """All cards from hands, rack and floor come back to the table, each deck to its own pile."""
         cards, gathered = self.table.cards, 0
-        loose = [*cards.spots(Place.HAND), *cards.spots(Place.RACK), ON_THE_TABLE]
+        loose = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.RACK), ON_THE_TABLE]
         for spot in loose:
             for card in cards.pile(spot):
                 if card.face_up:
                     cards.flip(card)
-                cards.move_card(card, spot, Spot(Place.TABLE, self.table.decks.index(card.deck)))
+                cards.move_card(card, spot, Spot(CardPlace.TABLE, self.table.decks.index(card.deck)))
                 gathered += 1
         return {"cards": gathered}
 

@@ -17,7 +17,7 @@ from controller.core.state import Event, State, encode
 from controller.daemon.live_table import restore
 from controller.journal import JournalError
 from controller.journal.records import START
-from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
 from simulators.table.hands import SOURCE
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ CHECKS: Final = {
 }
 
 KIND_NAMES: Final = re.compile(rb"dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
-FLOOR: Final = Spot(Place.FLOOR)
-IN_SHUFFLER: Final = (Place.INFEED, Place.SHELVES, Place.OUTPUT)
-_GROUPS: tuple[tuple[tuple[str, ...], tuple[Place | Spot, ...]], ...] = (
+FLOOR: Final = Spot(CardPlace.FLOOR)
+IN_SHUFFLER: Final = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT)
+_GROUPS: tuple[tuple[tuple[str, ...], tuple[CardPlace | Spot, ...]], ...] = (
     (("infeed", "shelves", "output"), IN_SHUFFLER),
-    (("shoe", "held", "manual_shoe", "hand"), (Place.SHOE, Place.HELD, *SOURCE.values())),
-    (("rack", "stub"), (Place.RACK,)),
+    (("shoe", "held", "manual_shoe", "hand"), (CardPlace.SHOE, CardPlace.HELD, *SOURCE.values())),
+    (("rack", "stub"), (CardPlace.RACK,)),
 )
 
 
@@ -156,7 +156,7 @@ class Books:
     def piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]
 
-    def lying(self, deck: str, where: Iterable[Place | Spot]) -> int:
+    def lying(self, deck: str, where: Iterable[CardPlace | Spot]) -> int:
         spots: list[Spot] = []
         for place in where:
             spots += [place] if isinstance(place, Spot) else self.house.cards.spots(place)
@@ -168,5 +168,5 @@ class Books:
         floor = decks_in(cards.pile(FLOOR))
         if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares lie there, and nothing else
             return floor
-        spots = [spot for place in Place if place is not Place.FLOOR for spot in cards.spots(place)]
+        spots = [spot for place in CardPlace if place is not CardPlace.FLOOR for spot in cards.spots(place)]
         return floor | {card.deck for card in self.piles(spots) if card.index >= DECK_SIZE}

@@ -22,7 +22,7 @@ from firmware_bridge.wire.messages import Mode
 from simulators.campaign.luck import Mishap
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
-from simulators.devices.cards import DECK_SIZE, Place
+from simulators.devices.cards import DECK_SIZE, CardPlace
 from simulators.devices.faults import FaultName
 from simulators.table.hands import FLOOR, INFEED, RACK, SHOE, SOURCE
 from simulators.table.people import WHO, People, taken
@@ -134,7 +134,7 @@ class ClumsyPeople(People):
     def _drop(self, rng: random.Random) -> bool:
         """A card of a deck in use falls out of somebody's hands."""
         cards = self.unlucky.cards
-        spots = [*cards.spots(Place.HAND), RACK, *(self.hands.own(name) for name in self.unlucky.state.decks)]
+        spots = [*cards.spots(CardPlace.HAND), RACK, *(self.hands.own(name) for name in self.unlucky.state.decks)]
         spot = rng.choice(spots)
         if not cards.count(spot):
             return False
@@ -154,7 +154,7 @@ class ClumsyPeople(People):
     def _is_whole(self, name: str) -> bool:
         """Whether a deck lies there as a whole: whoever has it in the hand or in the manual shoe knows which it is."""
         loaded = SOURCE.values()
-        spots = [RACK, *(spot for spot in self.unlucky.cards.spots(Place.TABLE) if spot not in loaded)]
+        spots = [RACK, *(spot for spot in self.unlucky.cards.spots(CardPlace.TABLE) if spot not in loaded)]
         return sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot)) == DECK_SIZE
 
     # --- deviations from the guide ------------------------------------------------------------------------------------

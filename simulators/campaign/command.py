@@ -14,8 +14,8 @@ from simulators.campaign.planted_defects import DEFECTS, RATE
 from simulators.campaign.report import Report, as_html, as_json, as_text
 from simulators.campaign.run import (
     CALM,
-    Found,
-    Result,
+    CampaignResult,
+    HuntResult,
     Violation,
     campaign,
     hunt,
@@ -76,7 +76,7 @@ def run_campaign(
     """Everything the command does; whether all was well."""
     rate = faults_option(faults, rounds) if faults else DEFAULT_RATE
     start = time.monotonic()
-    total, shifts, found = Result(), [], []
+    total, shifts, found = CampaignResult(), [], []
     if shift is not None:
         total = _one_shift(seed, shift, rate, only_option(only), defect)
         shifts = [total]
@@ -121,7 +121,7 @@ def _luck(seed: int, shift: int, rate: float, defect: str) -> Shift:
     return draw(seed, shift, RATE, setup=DEFECT_SETUPS[planned.setup], kinds=planned.kinds or CALM)
 
 
-def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> Result:
+def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> CampaignResult:
     luck = _luck(seed, shift, rate, defect)
     for mishap in luck.mishaps:
         if only is None or mishap.number in only:
@@ -140,7 +140,7 @@ def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None
     return repeat(luck, fewest, defect)
 
 
-def _tell_defect(found: Found, seed: int) -> None:
+def _tell_defect(found: HuntResult, seed: int) -> None:
     if found.violation:
         command = _shrunk(seed, RATE, found.violation, None, found.defect)
         click.echo(f"caught: {found.violation.check}: {found.violation.text}\n  repeat: {command}", err=True)

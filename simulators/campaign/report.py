@@ -11,7 +11,7 @@ import msgspec
 from simulators.campaign.checks import CHECKS
 from simulators.campaign.luck import GROUPS
 from simulators.campaign.planted_defects import WITHIN
-from simulators.campaign.run import Found, Result
+from simulators.campaign.run import CampaignResult, HuntResult
 
 
 class Report(msgspec.Struct):
@@ -23,10 +23,10 @@ class Report(msgspec.Struct):
     violations: int
     seconds: float
     rate: float
-    result: Result
-    shifts: list[Result] = []
+    result: CampaignResult
+    shifts: list[CampaignResult] = []
     repeats: list[str] = []  # for each violation: the shrunk command
-    defects: list[Found] = []
+    defects: list[HuntResult] = []
 
     @property
     def good(self) -> bool:
@@ -160,7 +160,7 @@ def _bars(numbers: Mapping[str, int]) -> str:
     return f"<svg role=img width=700 height={20 * len(numbers) + 4}>{''.join(rows)}</svg>"
 
 
-def _lines(shifts: Sequence[Result]) -> str:
+def _lines(shifts: Sequence[CampaignResult]) -> str:
     """Sums over the campaign: they should be straight."""
     if not shifts:
         return ""

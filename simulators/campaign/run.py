@@ -36,7 +36,7 @@ class Violation(msgspec.Struct, frozen=True):
     at_s: float
 
 
-class Result(msgspec.Struct):
+class CampaignResult(msgspec.Struct):
     """What one shift, or many, have come to."""
 
     rounds: int = 0
@@ -49,7 +49,7 @@ class Result(msgspec.Struct):
     checks: dict[str, int] = {}
     violations: list[Violation] = []
 
-    def add(self, other: Result) -> None:
+    def add(self, other: CampaignResult) -> None:
         """Put another result to this one."""
         self.rounds += other.rounds
         self.completed += other.completed
@@ -66,7 +66,7 @@ class Result(msgspec.Struct):
                 mine[key] = mine.get(key, 0) + number
 
 
-def play_defective(name: str, shift: int, seed: int, only: Collection[int] | None = None) -> Result:
+def play_defective(name: str, shift: int, seed: int, only: Collection[int] | None = None) -> CampaignResult:
     """A shift of a build with a planted defect, with the luck that brings it out."""
     defect = DEFECTS[name]
     luck = draw(seed, shift, RATE, setup=DEFECT_SETUPS[defect.setup], kinds=defect.kinds or CALM)
@@ -74,7 +74,7 @@ def play_defective(name: str, shift: int, seed: int, only: Collection[int] | Non
         return play_shift(luck, only)
 
 
-class Found(msgspec.Struct, frozen=True):
+class HuntResult(msgspec.Struct, frozen=True):
     """What became of a planted defect."""
 
     defect: str
@@ -84,19 +84,19 @@ class Found(msgspec.Struct, frozen=True):
     violation: Violation | None = None
 
 
-def hunt(name: str, seed: int) -> Found:
+def hunt(name: str, seed: int) -> HuntResult:
     """Play a build with a planted defect until something does not hold, or until the stated number of rounds."""
     rounds = shift = 0
     while rounds < WITHIN:
         result = play_defective(name, shift, seed)
         rounds += max(result.rounds, 1)
         if result.violations:
-            return Found(name, DEFECTS[name].text, result.violations[0].check, rounds, result.violations[0])
+            return HuntResult(name, DEFECTS[name].text, result.violations[0].check, rounds, result.violations[0])
         shift += 1
-    return Found(name, DEFECTS[name].text, "", rounds)
+    return HuntResult(name, DEFECTS[name].text, "", rounds)
 
 
-def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
+def play_shift(shift: Shift, only: Collection[int] | None = None) -> CampaignResult:
     """One table from its opening to the end of the shift, or to the first thing that does not hold."""
     mishaps = [mishap for mishap in shift.mishaps if only is None or mishap.number in only]
     folder = FAST_FOLDER if FAST_FOLDER.is_dir() else None
@@ -119,7 +119,7 @@ def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
             house.close()
         witness.made["no crash"] += 1
         witness.recoveries["host restarts"] += house.restarts
-        return Result(
+        return CampaignResult(
             rounds=witness.rounds,
             completed=witness.completed,
             events=len(house.events),
@@ -172,7 +172,7 @@ def comes_back(witness: Witness, people: ClumsyPeople) -> None:
 
 # --- a whole campaign -----------------------------------------------------------------------------------------------
 
-Told = Callable[[Result], None]
+Told = Callable[[CampaignResult], None]
 J = TypeVar("J")
 D = TypeVar("D")
 
@@ -194,20 +194,20 @@ def jobs_of(seed: int, rounds: int, rate: float) -> list[Job]:
     ]
 
 
-def _play_job(job: Job) -> Result:
+def _play_job(job: Job) -> CampaignResult:
     return play_shift(draw(job.seed, job.shift, job.rate, job.rounds))
 
 
-def _hunt_one(what: tuple[str, int]) -> Found:
+def _hunt_one(what: tuple[str, int]) -> HuntResult:
     return hunt(*what)
 
 
 def campaign(
     seed: int, rounds: int, rate: float = DEFAULT_RATE, *, processes: int = 1, told: Told = lambda result: None
-) -> tuple[Result, list[Result]]:
+) -> tuple[CampaignResult, list[CampaignResult]]:
     """Play all of it. The sum, and the shifts in their order: the same however many processes play them."""
     results = []
-    total = Result()
+    total = CampaignResult()
     for result in _spread(_play_job, jobs_of(seed, rounds, rate), processes):
         results.append(result)
         total.add(result)
@@ -215,7 +215,9 @@ def campaign(
     return total, results
 
 
-def hunt_all(seed: int, *, processes: int = 1, told: Callable[[Found], None] = lambda found: None) -> list[Found]:
+def hunt_all(
+    seed: int, *, processes: int = 1, told: Callable[[HuntResult], None] = lambda found: None
+) -> list[HuntResult]:
     """Every planted defect."""
     found = []
     for one in _spread(_hunt_one, [(name, seed) for name in DEFECTS], processes):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from simulators.campaign.luck import DEFAULT_RATE, Shift
-from simulators.campaign.run import Result
+from simulators.campaign.run import CampaignResult
 
-Play = Callable[[Collection[int]], Result]
+Play = Callable[[Collection[int]], CampaignResult]
 
 
 def shrink(numbers: Collection[int], check: str, play: Play, most: int = 60) -> list[int]:

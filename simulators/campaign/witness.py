@@ -28,7 +28,7 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, Books, decks_in
 from simulators.campaign.luck import Shift
-from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
 from simulators.table.hands import DEALERS_SEAT, SOURCE
 
 STACK: Final = 3
@@ -49,9 +49,9 @@ MAY_CLEAR: Final = {  # who may clear which warning
 
 _NUMBERED = frozenset({"seats"})  # lists of numbers that are no cards
 _SHOE, _OUTPUT, _INFEED, _RACK, _HELD = (
-    Spot(place) for place in (Place.SHOE, Place.OUTPUT, Place.INFEED, Place.RACK, Place.HELD)
+    Spot(place) for place in (CardPlace.SHOE, CardPlace.OUTPUT, CardPlace.INFEED, CardPlace.RACK, CardPlace.HELD)
 )
-_EXITS = {"shoe": Spot(Place.EXIT, 0), "shuffler": Spot(Place.EXIT, 1)}
+_EXITS = {"shoe": Spot(CardPlace.EXIT, 0), "shuffler": Spot(CardPlace.EXIT, 1)}
 
 
 class _Round:
@@ -373,7 +373,7 @@ class Witness(Books):
             self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
         racked = decks_in(cards.pile(_RACK)) - {deck}
         self.check("one deck in the rack", not racked, f"deck {deck} is dealt, in the rack lie {sorted(racked)}")
-        left = [*cards.spots(Place.HAND), *cards.spots(Place.EXIT)]
+        left = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.EXIT)]
         self.check("table cleared", not left, "cards lie at", *left)
         standing = [key for key in self._warned if key.split(".")[0] not in self._out_of_service]
         self.check("no round under a warning", not standing, "a round starts, there stand:", *standing)
@@ -424,7 +424,7 @@ class Witness(Books):
         self._round.collected.add(event.data["target"])
 
     def _hand(self, round_: _Round, seat: int) -> None:
-        number = self.house.cards.count(Spot(Place.HAND, seat))
+        number = self.house.cards.count(Spot(CardPlace.HAND, seat))
         good = number == STACK or round_.excused or round_.deck in self._excused
         self.check("stack of three", good, f"the hand at {seat} has {number} cards in round {round_.number}")
 
@@ -433,10 +433,10 @@ class Witness(Books):
         assert round_ is not None
         if event.data.get("kinds"):
             shown = Counter(event.data["kinds"])
-            spots = [*self.house.cards.spots(Place.HAND), _RACK, FLOOR, *self.house.cards.spots(Place.TABLE)]
+            spots = [*self.house.cards.spots(CardPlace.HAND), _RACK, FLOOR, *self.house.cards.spots(CardPlace.TABLE)]
             out = Counter(card.kind.name.lower().replace("_", " ") for card in self.piles(spots))
             self.check("nothing undealt told", shown <= out, f"{shown} was told, open lie {out}")
-        hands = {int(spot.number) for spot in self.house.cards.spots(Place.HAND)}
+        hands = {int(spot.number) for spot in self.house.cards.spots(CardPlace.HAND)}
         good = hands <= {*round_.seats, DEALERS_SEAT}
         self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
 
@@ -459,7 +459,7 @@ class Witness(Books):
         assert self._round is not None
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
-        places = (Place.HAND, Place.SHOE, Place.HELD, Place.EXIT, Place.RACK)
+        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, CardPlace.EXIT, CardPlace.RACK)
         left = self.lying(deck, places)
         self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
         self.recoveries["voids completed"] += 1

@@ -12,16 +12,17 @@ from typing import Final
 
 from firmware_bridge.wire.link import LinkTiming
 from firmware_bridge.wire.messages import Button, ButtonName, Capability, DeviceRole, PowerCause
-from simulators.devices.cards import Card, Cards, Kind, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import Card, CardPlace, Cards, Kind, Spot
 from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.firmware import Firmware, Nameplate
 from simulators.devices.mechanics import Mechanics
 from simulators.devices.shoe import ShoeMechanics
 from simulators.devices.shuffler import ShufflerMechanics
-from simulators.devices.shuffling import Shuffle
+from simulators.devices.shuffling import ShuffleModel
 
-ON_THE_TABLE: Final = Spot(Where.TABLE, -3)  # where a person lays cards that came out of a device; decks lie from 0 on
+ON_THE_TABLE: Final = Spot(
+    CardPlace.TABLE, -3
+)  # where a person lays cards that came out of a device; decks lie from 0 on
 
 
 class SimulatedDevice:
@@ -245,7 +246,7 @@ class SimulatedTable:
         decks: tuple[str, ...] = ("red", "blue"),
         shuffler_capabilities: frozenset[Capability] = SHUFFLER_CAPABILITIES,
         shoe_capabilities: frozenset[Capability] = SHOE_CAPABILITIES,
-        way: Shuffle | None = None,
+        way: ShuffleModel | None = None,
         shuffler_plan: FaultPlan | None = None,
         shoe_plan: FaultPlan | None = None,
         timing: LinkTiming | None = None,

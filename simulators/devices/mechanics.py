@@ -38,11 +38,10 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     StackTaken,
 )
-from simulators.devices.cards import DECK_SIZE, Card, Cards, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 
-FLOOR: Final = Spot(Where.FLOOR)
+FLOOR: Final = Spot(CardPlace.FLOOR)
 # Names of their own for what every cycle asks for: to look into an enumeration takes longer than to move a card.
 _READY: Final = Mode.READY
 _WORKING: Final = Mode.WORKING
@@ -72,7 +71,7 @@ def after(now: float, step_s: float, times: int) -> float:
 
 
 def _to_nobody(what: type[EventMessage], **fields: object) -> None:
-    """Where reports go while there is no power."""
+    """CardPlace reports go while there is no power."""
 
 
 class Mechanics(ABC):
@@ -284,7 +283,7 @@ class Mechanics(ABC):
 
     @abstractmethod
     def _stuck(self) -> Spot:
-        """Where the cards of a jam are."""
+        """CardPlace the cards of a jam are."""
 
     def _goes_wrong(self, fault: FaultName) -> bool:
         """Whether this armed fault comes now. It comes once."""

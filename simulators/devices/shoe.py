@@ -21,14 +21,13 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     StackPresented,
 )
-from simulators.devices.cards import DECK_SIZE, TOP, Cards, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import DECK_SIZE, TOP, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
 
-SHOE: Final = Spot(Where.SHOE)
-HELD: Final = Spot(Where.HELD)
-EXIT: Final = Spot(Where.EXIT, 0)
+SHOE: Final = Spot(CardPlace.SHOE)
+HELD: Final = Spot(CardPlace.HELD)
+EXIT: Final = Spot(CardPlace.EXIT, 0)
 _TOLD: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
 
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 Placement = tuple[int, int]
 
 
-class Shuffle(Protocol):
+class ShuffleModel(Protocol):
     """A way of shuffling. `passes` times, a plan for the whole deck is drawn and carried out."""
 
     @property

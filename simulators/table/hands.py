@@ -17,17 +17,20 @@ from controller.core.rules.gathering import UNABLE
 from controller.core.rules.guards import inside
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
-from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
 
-RACK: Final = Spot(Place.RACK)
-FLOOR: Final = Spot(Place.FLOOR)
-INFEED: Final = Spot(Place.INFEED)
-SHOE: Final = Spot(Place.SHOE)
+RACK: Final = Spot(CardPlace.RACK)
+FLOOR: Final = Spot(CardPlace.FLOOR)
+INFEED: Final = Spot(CardPlace.INFEED)
+SHOE: Final = Spot(CardPlace.SHOE)
 DEALERS_SEAT: Final = 7
-SOURCE: Final = {Method.MANUAL_SHOE: Spot(Place.TABLE, -1), Method.HAND: Spot(Place.TABLE, -2)}  # decks lie from 0 on
+SOURCE: Final = {
+    Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
+    Method.HAND: Spot(CardPlace.TABLE, -2),
+}  # decks lie from 0 on
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
     act.RemoveStub,
@@ -41,7 +44,7 @@ _REPORTED_FIRST: Final = (
 
 def hand(target: str) -> Spot:
     """Where a hand lies: `seat3`, or the dealer's."""
-    return Spot(Place.HAND, int(target[4:]) if target.startswith("seat") else DEALERS_SEAT)
+    return Spot(CardPlace.HAND, int(target[4:]) if target.startswith("seat") else DEALERS_SEAT)
 
 
 class TableHands:
@@ -68,7 +71,7 @@ class TableHands:
 
     def own(self, deck: str) -> Spot:
         """The dealer's pile of a deck."""
-        return Spot(Place.TABLE, self.house.decks.index(deck))
+        return Spot(CardPlace.TABLE, self.house.decks.index(deck))
 
     def source(self) -> Spot:
         """Where a dealer deals from: a shuffler that feeds puts the deck into whatever shoe stands there."""
@@ -79,7 +82,11 @@ class TableHands:
         device = ledger.DEVICE_OF.get(place, place)
         if device in self.house.wired:
             exit_ = self.house.wired[device].device.mechanics.exit
-            inner = [Place.INFEED, Place.SHELVES, Place.OUTPUT] if device == "shuffler" else [Place.SHOE, Place.HELD]
+            inner = (
+                [CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT]
+                if device == "shuffler"
+                else [CardPlace.SHOE, CardPlace.HELD]
+            )
             return [*(spot for each in inner for spot in self.house.cards.spots(each)), exit_]
         if place == ledger.TAKEN:
             return []
@@ -95,7 +102,9 @@ class TableHands:
 
     def physical(self, deck: str) -> int:
         """How many cards of a deck are on or in the table, the floor not counted."""
-        everywhere = [spot for place in Place if place is not Place.FLOOR for spot in self.house.cards.spots(place)]
+        everywhere = [
+            spot for place in CardPlace if place is not CardPlace.FLOOR for spot in self.house.cards.spots(place)
+        ]
         return sum(card.deck == deck for spot in everywhere for card in self.house.cards.pile(spot))
 
     def in_device(self, deck: str, device: str) -> bool:
@@ -107,7 +116,7 @@ class TableHands:
     def collect(self, deck: str) -> None:
         """Bring the cards of a deck from rack and table together."""
         own = self.own(deck)
-        for spot in [RACK, *self.house.cards.spots(Place.TABLE)]:
+        for spot in [RACK, *self.house.cards.spots(CardPlace.TABLE)]:
             if spot != own:
                 self.house.cards.pick(deck, spot, own)
         self._put_away_foreign(own, deck)
@@ -219,7 +228,7 @@ class TableHands:
         for card in cards:
             if card.face_up:
                 self.house.cards.flip(card)
-                if target.place is Place.HAND:
+                if target.place is CardPlace.HAND:
                     self.house.cards.move_card(card, target, RACK)
 
     def deal_all(self) -> None:
@@ -246,7 +255,7 @@ class TableHands:
                 cards.move_top(number, self.source(), hand(target))
 
     def _collect_hands(self) -> None:
-        for spot in self.house.cards.spots(Place.HAND):
+        for spot in self.house.cards.spots(CardPlace.HAND):
             self.house.cards.move_all(spot, RACK)
 
     def _remove_stub(self) -> None:
@@ -258,7 +267,7 @@ class TableHands:
         """The card that was reported is turned up at the exit, or goes from the deck to the rack."""
         cards, round_ = self.house.cards, self.house.state.round
         if round_ and round_.method is Method.AUTOMATED_SHOE:
-            at_exit = [card for card in cards.pile(Spot(Place.EXIT, 0)) if not card.face_up]
+            at_exit = [card for card in cards.pile(Spot(CardPlace.EXIT, 0)) if not card.face_up]
             if at_exit:
                 cards.flip(at_exit[0])
         elif cards.count(self.source()):
@@ -293,11 +302,11 @@ class TableHands:
         """Lay what was taken from the shoe last on the pile, wherever it was laid, and count it."""
         cards, own = self.house.cards, self.own(deck)
         took, self._took = [card for card in self._took if card.deck == deck], []
-        there = [card for card in took if cards.where(card) in (own, RACK) or cards.where(card).place is Place.HAND]
+        there = [card for card in took if cards.where(card) in (own, RACK) or cards.where(card).place is CardPlace.HAND]
         for card in there:
             if cards.where(card) != own:
                 cards.move_card(card, cards.where(card), own)
-        for spot in cards.spots(Place.HAND):
+        for spot in cards.spots(CardPlace.HAND):
             self._put_away_foreign(spot, deck)  # it was taken with them
         return len(there)
 
@@ -308,7 +317,7 @@ class TableHands:
             if self.house.state.devices[device].state in UNABLE:
                 for spot in self.spots(device):
                     cards.pick(deck, spot, own)
-        for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(Place.HAND)):
+        for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
                 if card.deck == deck and card.index < DECK_SIZE:
                     cards.move_card(card, spot, own)

@@ -26,7 +26,7 @@ from simulators.devices.cards import Cards
 from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultPlan
 from simulators.devices.firmware import Firmware
-from simulators.devices.shuffling import Shuffle
+from simulators.devices.shuffling import ShuffleModel
 from simulators.pipes.wires import VirtualLine, WireQuality
 
 BEGINNING: Final = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
@@ -183,7 +183,7 @@ class House:
         seed: int = 0,
         sets: int = 4,
         quality: WireQuality = WireQuality(),  # noqa: B008 - frozen
-        way: Shuffle | None = None,
+        way: ShuffleModel | None = None,
         shuffler_plan: FaultPlan | None = None,
         shoe_plan: FaultPlan | None = None,
         timing: LinkTiming | None = None,

@@ -16,7 +16,7 @@ from controller.core.guide import ByHand, Offer, Step, current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.state import Event
 from firmware_bridge.wire.messages import Mode
-from simulators.devices.cards import Place
+from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
 from simulators.table.house import House
 
@@ -154,7 +154,7 @@ class People:
             return {"depth": CUT_DEPTH}
         if name == "count_stub":
             assert state.round
-            dealt = sum(self.house.cards.count(spot) for spot in self.house.cards.spots(Place.HAND))
+            dealt = sum(self.house.cards.count(spot) for spot in self.house.cards.spots(CardPlace.HAND))
             return {"cards": self.hands.physical(state.round.deck) - dealt}
         if name == "gather_cards":
             number = self.hands.gather(deck, str(offer["place"]))

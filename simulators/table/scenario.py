@@ -18,7 +18,7 @@ from controller.core.machines import TableState
 from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.state import Event
 from controller.daemon.config import parse_toml
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.faults import FaultName
 from simulators.table.hands import SOURCE
 from simulators.table.house import House, deck_names
@@ -35,7 +35,7 @@ class ScenarioError(Exception):
     """A file that is no scenario; the text says where it is wrong."""
 
 
-class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """One step: exactly one of the first ten words says what happens, the others belong to it."""
 
     routine: str = ""  # open, round, work: what good people do, until bets can be made
@@ -65,7 +65,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     fields: dict[str, Any] = {}  # further fields of the action
 
 
-class Seen(msgspec.Struct, forbid_unknown_fields=True):
+class ExpectedEvent(msgspec.Struct, forbid_unknown_fields=True):
     """An event that must be seen; `times` 0 is one that must not."""
 
     event: str
@@ -74,7 +74,7 @@ class Seen(msgspec.Struct, forbid_unknown_fields=True):
     data: dict[str, Any] = {}
 
 
-class End(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ScenarioEnd(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What must hold at the end."""
 
     table: str = ""
@@ -85,13 +85,13 @@ class Scenario(msgspec.Struct, forbid_unknown_fields=True):
     """A story."""
 
     title: str
-    step: list[Step]
+    step: list[ScenarioStep]
     clauses: tuple[str, ...] = ()
     table: Setup = Setup()
     no_shuffler: bool = False  # TOML has no word for nothing
     seed: int = 1
-    see: list[Seen] = []
-    end: End = End()
+    see: list[ExpectedEvent] = []
+    end: ScenarioEnd = ScenarioEnd()
 
 
 def read_scenario(text: str) -> Scenario:
@@ -108,7 +108,7 @@ def read_scenario(text: str) -> Scenario:
     return scenario
 
 
-def _check_names(number: int, step: Step, setup: Setup) -> None:
+def _check_names(number: int, step: ScenarioStep, setup: Setup) -> None:
     """That what a step speaks of is at this table."""
     fault = setup_fault(setup)
     if step.routine and fault:
@@ -132,7 +132,7 @@ def _check_names(number: int, step: Step, setup: Setup) -> None:
             raise ScenarioError(f"step {number}: another set-up than that of the scenario; write it under `table`")
 
 
-def _check(number: int, step: Step) -> None:
+def _check(number: int, step: ScenarioStep) -> None:
     verbs = [name for name in _VERBS if getattr(step, name) not in ("", None, False)]
     if len(verbs) != 1:
         found = " and ".join(verbs) or "none"
@@ -145,7 +145,7 @@ def _check(number: int, step: Step) -> None:
         raise ScenarioError(f"step {number}: no routine {step.routine!r}; there are open, round and work")
 
 
-class Played(msgspec.Struct):
+class ScenarioResult(msgspec.Struct):
     """How a scenario went. `problems` is empty where all of it was seen."""
 
     title: str
@@ -154,7 +154,9 @@ class Played(msgspec.Struct):
     virtual_s: float
 
 
-def play(scenario: Scenario, on_step: Callable[[int, Step], None] = lambda number, step: None) -> Played:
+def play(
+    scenario: Scenario, on_step: Callable[[int, ScenarioStep], None] = lambda number, step: None
+) -> ScenarioResult:
     """Run a scenario to its end, or to the first step that cannot be done."""
     with tempfile.TemporaryDirectory() as folder:
         house = House(Path(folder) / "journal.db", scenario.table, seed=scenario.seed, sets=DECK_SETS)
@@ -162,12 +164,12 @@ def play(scenario: Scenario, on_step: Callable[[int, Step], None] = lambda numbe
             problems = _run(scenario, house, on_step)
             house.cards.check()
             house.journal.verify()
-            return Played(scenario.title, problems, list(house.events), round(house.now, 3))
+            return ScenarioResult(scenario.title, problems, list(house.events), round(house.now, 3))
         finally:
             house.close()
 
 
-def _run(scenario: Scenario, house: House, on_step: Callable[[int, Step], None]) -> list[str]:
+def _run(scenario: Scenario, house: House, on_step: Callable[[int, ScenarioStep], None]) -> list[str]:
     people = People(house)
     for number, step in enumerate(scenario.step, 1):
         on_step(number, step)
@@ -184,7 +186,7 @@ def _run(scenario: Scenario, house: House, on_step: Callable[[int, Step], None])
 # --- the steps ------------------------------------------------------------------------------------------------------
 
 
-def _routine(people: People, step: Step) -> str:
+def _routine(people: People, step: ScenarioStep) -> str:
     house, start = people.house, len(people.house.events)
 
     def seen() -> bool:
@@ -205,7 +207,7 @@ def _routine(people: People, step: Step) -> str:
     return "" if done else f"people could not finish `{step.routine}`"
 
 
-def _do(people: People, step: Step) -> str:
+def _do(people: People, step: ScenarioStep) -> str:
     kind = _ACTIONS[step.do]
     role = step.role or kind.roles[0]
     given = {name: getattr(step, name) for name in ("deck", "back", "device", "seats") if getattr(step, name)}
@@ -232,23 +234,23 @@ def _do(people: People, step: Step) -> str:
     return ""
 
 
-def _take(people: People, step: Step) -> str:
+def _take(people: People, step: ScenarioStep) -> str:
     people.pause()
-    spot = Spot(Place.HAND, step.seat) if step.seat else Spot(Place.RACK)
+    spot = Spot(CardPlace.HAND, step.seat) if step.seat else Spot(CardPlace.RACK)
     taken = people.house.wired[step.take].device.take(spot, people.house.now)
     people.pause()
     return "" if taken else f"nothing lay at the exit of the {step.take}"
 
 
-def _load(people: People, step: Step) -> str:
+def _load(people: People, step: ScenarioStep) -> str:
     people.pause()
-    source = Spot(Place.TABLE, people.house.decks.index(step.deck))
+    source = Spot(CardPlace.TABLE, people.house.decks.index(step.deck))
     people.house.wired[step.load].device.load(source, people.house.now)
     people.pause()
     return ""
 
 
-def _fault(people: People, step: Step) -> str:
+def _fault(people: People, step: ScenarioStep) -> str:
     assert step.fault
     device = people.house.wired[step.device].device
     device.inject(step.fault, people.house.now, after_cards=step.after_cards, for_s=step.for_s)
@@ -256,14 +258,14 @@ def _fault(people: People, step: Step) -> str:
     return ""
 
 
-def _mend(people: People, step: Step) -> str:
+def _mend(people: People, step: ScenarioStep) -> str:
     assert step.mend
     people.house.wired[step.device].device.mend(step.mend, people.house.now)
     people.house.look()
     return ""
 
 
-def _door(people: People, step: Step) -> str:
+def _door(people: People, step: ScenarioStep) -> str:
     people.pause()
     moved = people.house.wired[step.device].device.door(step.door == "open", people.house.now)
     people.pause()
@@ -272,24 +274,24 @@ def _door(people: People, step: Step) -> str:
     return ""
 
 
-def _wait(people: People, step: Step) -> str:
+def _wait(people: People, step: ScenarioStep) -> str:
     people.house.run(lambda: False, step.wait_s or 0.0)
     return ""
 
 
-def _until(people: People, step: Step) -> str:
+def _until(people: People, step: ScenarioStep) -> str:
     start = len(people.house.events)
     house = people.house
     seen = house.run(lambda: any(event.kind == step.until for event in house.events[start:]), step.within_s)
     return "" if seen else f"no {step.until} within {step.within_s:g} s"
 
 
-def _host_dies(people: People, step: Step) -> str:
+def _host_dies(people: People, step: ScenarioStep) -> str:
     people.house.restart_host()
     return ""
 
 
-_VERBS: dict[str, Callable[[People, Step], str]] = {
+_VERBS: dict[str, Callable[[People, ScenarioStep], str]] = {
     "routine": _routine,
     "do": _do,
     "take": _take,
@@ -306,7 +308,7 @@ _VERBS: dict[str, Callable[[People, Step], str]] = {
 # --- what must be seen ----------------------------------------------------------------------------------------------
 
 
-def _unseen(wanted: list[Seen], events: list[Event]) -> list[str]:
+def _unseen(wanted: list[ExpectedEvent], events: list[Event]) -> list[str]:
     problems = []
     for one in wanted:
         found = [
@@ -323,7 +325,7 @@ def _unseen(wanted: list[Seen], events: list[Event]) -> list[str]:
     return problems
 
 
-def _at_the_end(end: End, house: House) -> list[str]:
+def _at_the_end(end: ScenarioEnd, house: House) -> list[str]:
     problems = []
     if end.table and house.state.table != end.table:
         problems.append(f"at the end the table should be {end.table}, and is {house.state.table}")
@@ -340,7 +342,7 @@ def _untrue(house: House) -> list[str]:
     problems = []
     for name, deck in house.state.decks.items():
         for what, (places, spots) in _TOGETHER.items():
-            lying = [*spots, *(spot for place in places for spot in house.cards.spots(Place[place.upper()]))]
+            lying = [*spots, *(spot for place in places for spot in house.cards.spots(CardPlace[place.upper()]))]
             true = sum(card.deck == name for spot in lying for card in house.cards.pile(spot))
             believed = sum(deck.cards.get(place, 0) for place in (*places, *_ALSO.get(what, ())))
             if true != believed:

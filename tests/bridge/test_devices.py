@@ -49,7 +49,7 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.session import EventMark, Ready
 from simulators.control import Hands, running
 from simulators.devices.cards import DECK_SIZE, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import CardPlace as Where
 from simulators.devices.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.devices.shuffling import Uniform

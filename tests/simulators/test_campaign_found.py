@@ -17,7 +17,7 @@ from simulators.campaign.luck import draw
 from simulators.campaign.run import play_shift
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.hands import FLOOR, SOURCE
@@ -81,7 +81,7 @@ def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[
         people.hands.take("shoe")
         house.step()
     deck = house.state.round.deck if house.state.round else ""
-    lying = house.cards.count(Spot(Place.RACK))
+    lying = house.cards.count(Spot(CardPlace.RACK))
     assert lying == house.state.decks[deck].cards["rack"] + house.state.decks[deck].cards.get("missing", 0)
     people.enough = None
     assert people.work()
@@ -94,7 +94,7 @@ def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: 
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=60.0)
     assert house.run(lambda: house.state.table is TableState.VOIDING, 30)
-    house.sim.shoe.take(Spot(Place.TABLE, 0), house.now)
+    house.sim.shoe.take(Spot(CardPlace.TABLE, 0), house.now)
     assert people.work()
     assert [event.clause for event in house.events if event.kind == "round.voided"] == [("13.G",)]
     assert [deck.cards for deck in house.state.decks.values()] == [{"shoe": 53}]
@@ -109,7 +109,7 @@ def test_a_deck_that_leaves_in_the_fifth_round_does_not_stop_the_table(houses: l
     assert people.play(SEATS)
     people.enough = None
     deck = house.state.round.deck if house.state.round else ""
-    house.cards.move_top(1, Spot(Place.HAND, 1), Spot(Place.TABLE, -8))  # where nobody looks
+    house.cards.move_top(1, Spot(CardPlace.HAND, 1), Spot(CardPlace.TABLE, -8))  # where nobody looks
     assert taken(house.report(act.ReportWrongNumber(target="seat1", cards=2, **DEALER)))
     assert people.work()
     assert deck in house.state.retired
@@ -154,7 +154,7 @@ def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], 
     house, people = opened(houses, tmp_path)
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
-    seat = Spot(Place.HAND, SEATS[0])
+    seat = Spot(CardPlace.HAND, SEATS[0])
     assert taken(house.report(act.ReportDealerExposed(**DEALER)))
     people.hands.lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
     house.look()
@@ -171,7 +171,7 @@ def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], 
 def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tmp_path: Path) -> None:
     """It got into the other deck as the extra card, and stayed at a seat: nobody gathers it with that deck."""
     house, people = opened(houses, tmp_path)
-    (fallen,) = house.cards.move_top(1, Spot(Place.SHELVES, house.cards.spots(Place.SHELVES)[0].number), FLOOR)
+    (fallen,) = house.cards.move_top(1, Spot(CardPlace.SHELVES, house.cards.spots(CardPlace.SHELVES)[0].number), FLOOR)
     house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     house.rest(5.0)
@@ -231,7 +231,7 @@ def test_nobody_takes_cards_from_a_place_that_the_table_does_not_have(
     people = ClumsyPeople(house, witness)
     assert people.open()
     assert not taken(people.press(act.GatherCards(deck="red-1", place=place, cards=3, **DEALER)))
-    assert house.cards.count(Spot(Place.SHOE)) == 53
+    assert house.cards.count(Spot(CardPlace.SHOE)) == 53
 
 
 def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None:
