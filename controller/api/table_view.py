@@ -6,12 +6,13 @@ from typing import Any
 
 from controller.core import ledger
 from controller.core.decision import words
-from controller.core.guide import Step, next_step
+from controller.core.guide import next_step
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import next_place
 from controller.core.rules.guards import counts, in_service, life_ms
 from controller.core.rules.sign_in import STRANGER
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
+from controller.core.step import Step
 
 # What makes the cause of a warning go away.
 _REMEDY = {

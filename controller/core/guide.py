@@ -5,12 +5,10 @@ The screen and the CLI show it; the simulated people follow it, and so prove tha
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import msgspec
 
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, OnDeck, OnDevice, Role
+from controller.core.actions import Action, OnDeck, OnDevice, Role
 from controller.core.decision import Refusal, why_not
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
@@ -31,44 +29,8 @@ from controller.core.rules.guards import (
 from controller.core.rules.service import IN_A_ROUND
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
+from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games.game import Method
-
-Offer = dict[str, str | bool | int]  # an action, and those of its fields that follow from the state
-
-
-class ByHand(StrEnum):
-    """What hands do at a device where no action reports it: the device itself does."""
-
-    TAKE = "take"  # take the cards from its exit
-    CLOSE = "close"  # close its door; if it is closed, open it and close it again
-    CHECK = "check"  # check cable and power, switch it off and on
-
-
-_ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
-
-
-class Step(msgspec.Struct, frozen=True):
-    """What is to be done now. `do` has the actions that report it, the usual one first."""
-
-    text: str
-    why: str = ""
-    clause: tuple[str, ...] = ()
-    do: tuple[Offer, ...] = ()
-    allowed_actions: tuple[str, ...] = ()
-    by_hand: ByHand | None = None
-    device: str = ""  # at which hands are needed
-    if_empty: Offer | None = None  # what to report if no card lies where it is to be taken; not for a button
-    role: Role | None = None  # who is asked, where it is not whoever may take the first action
-
-    @property
-    def by(self) -> tuple[Role, ...]:
-        """Who acts; empty while the devices are at work."""
-        if self.role:
-            return (self.role,)
-        if self.do:
-            return _ACTIONS[str(self.do[0]["action"])].roles
-        return (Role.DEALER,) if self.by_hand else ()
-
 
 _OPENING: dict[DeckState, tuple[str, str, str]] = {
     DeckState.RECEIVED: ("The dealer inspects deck {}.", "4.A", "inspect_deck"),
@@ -81,7 +43,7 @@ _OPENING: dict[DeckState, tuple[str, str, str]] = {
 
 def allowed_actions(state: State) -> tuple[str, ...]:
     """The actions that the machines allow now, whatever their guards may say."""
-    return tuple(name for name, kind in _ACTIONS.items() if _possible(state, kind))
+    return tuple(name for name, kind in ACTIONS.items() if _possible(state, kind))
 
 
 def _possible(state: State, kind: type[Action]) -> bool:

@@ -9,7 +9,7 @@ from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck
 from controller.core.clauses import enforces
 from controller.core.concerns import ALL, CLOCK, LOCKS, RULES
 from controller.core.decision import TAKES, Decision, Refusal, why_not
-from controller.core.guide import Step, next_step
+from controller.core.guide import next_step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import (
     CommandAnswered,
@@ -28,6 +28,7 @@ from controller.core.rules.clock import deadline_ms, look_at_clock
 from controller.core.rules.dealing import CHAPTER, STUB_WRONG
 from controller.core.rules.guards import cannot_start
 from controller.core.state import Event, State
+from controller.core.step import Step
 
 _BETTING: Final = TableState.BETTING  # a name of its own: guards.py tells why
 

@@ -13,10 +13,11 @@ from typing import Any
 from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, AnyAction, Role
-from controller.core.guide import Offer, Step, current_step
+from controller.core.guide import current_step
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.guards import in_service
 from controller.core.state import Event
+from controller.core.step import Offer, Step
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.campaign.luck import Mishap

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from controller.core import actions as act
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, Role
-from controller.core.guide import ByHand, Offer, Step, current_step
+from controller.core.actions import Action, Role
+from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.state import Event
+from controller.core.step import ACTIONS, ByHand, Offer, Step
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
@@ -29,7 +30,6 @@ WHO: Final = {
 CHORE_S: Final = 1.0  # how long a person needs for one thing
 LOOK_AGAIN_S: Final = 10.0  # how long a person who has nothing to do looks away, if nothing happens
 CUT_DEPTH: Final = 20
-ACTIONS: Final[dict[str, type[Action]]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
 _PUT_IN: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED, DeckState.LOADED)
 _LEFT_TO_OTHERS: Final = frozenset(  # decisions of the house, and what `finish_deal` reports at once
     {"take_out_of_service", "put_in_service", "change_method", "close_bets", "deal_cards"}

@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from controller.core import actions as act
 from controller.core.actions import Action, Role
-from controller.core.guide import ByHand
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
 from controller.core.state import Event, State
+from controller.core.step import ByHand
 from controller.daemon.people import People as SignInPeople
 from controller.daemon.people import Person, hash_pin
 from simulators.control import ControlError, Hands

@@ -12,20 +12,18 @@ from typing import Any, Literal
 
 import msgspec
 
-from controller.core.actions import Action, AnyAction, Configure, Role
+from controller.core.actions import Configure, Role
 from controller.core.clauses import CLAUSES
 from controller.core.machines import TableState
 from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.state import Event
+from controller.core.step import ACTIONS
 from controller.daemon.config import parse_toml
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.faults import FaultName
 from simulators.table.hands import SOURCE
 from simulators.table.house import House, deck_names
 from simulators.table.people import WHO, NoMoreDecks, People
-
-_ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in AnyAction.__args__}
-
 
 DECK_SETS = 4  # decks of each colour in the cupboard
 MACHINE = "machine"  # what says no where no clause speaks: the moment is wrong
@@ -137,8 +135,8 @@ def _check(number: int, step: ScenarioStep) -> None:
     if len(verbs) != 1:
         found = " and ".join(verbs) or "none"
         raise ScenarioError(f"step {number}: needs exactly one of {', '.join(_VERBS)}; it has {found}")
-    if step.do and step.do not in _ACTIONS:
-        raise ScenarioError(f"step {number}: no action {step.do!r}; there are {', '.join(sorted(_ACTIONS))}")
+    if step.do and step.do not in ACTIONS:
+        raise ScenarioError(f"step {number}: no action {step.do!r}; there are {', '.join(sorted(ACTIONS))}")
     if step.refused and step.refused not in (*CLAUSES, MACHINE):
         raise ScenarioError(f"step {number}: refused by {step.refused!r}, which is no clause and not {MACHINE!r}")
     if step.routine and step.routine not in ("open", "round", "work"):
@@ -208,7 +206,7 @@ def _routine(people: People, step: ScenarioStep) -> str:
 
 
 def _do(people: People, step: ScenarioStep) -> str:
-    kind = _ACTIONS[step.do]
+    kind = ACTIONS[step.do]
     role = step.role or kind.roles[0]
     given = {name: getattr(step, name) for name in ("deck", "back", "device", "seats") if getattr(step, name)}
     known = {field.name for field in msgspec.structs.fields(kind)}

@@ -9,11 +9,11 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Action, AnyAction, Role
-from controller.core.guide import ByHand, Step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import Report
 from controller.core.setup import Setup
 from controller.core.state import Event
+from controller.core.step import ByHand, Step
 from controller.games.game import Method
 from tests.support.core_driver import WHO, House
 
