@@ -126,3 +126,22 @@ def read_script(text: str | bytes, start: float = 0.0) -> dict[str, list[Planned
         return planned
     except (msgspec.DecodeError, ValueError) as error:
         raise ScriptError(str(error)) from None
+
+
+FAULT_TEXTS = {
+    FaultName.JAM: "Cards get stuck with the next card that moves.",
+    FaultName.STALL: "The mechanics stop in mid-cycle without a word.",
+    FaultName.INCOMPLETE_CYCLE: "The next cycle ends early, with cards left inside.",
+    FaultName.MISCOUNT: "The sensor counts one card wrong.",
+    FaultName.MISSING_CARD: "A card falls to the floor.",
+    FaultName.EXTRA_CARD: "A spare card gets in.",
+    FaultName.DOUBLE_FEED: "Two cards move where one should.",
+    FaultName.SHORT_FEED: "No card moves where one should.",
+    FaultName.FACE_UP: "A card lies the wrong way.",
+    FaultName.POWER_LOSS: "The power goes off; the device comes back without its memory.",
+    FaultName.REBOOT: "The device is switched off and on.",
+    FaultName.UNPLUG: "The cable is pulled.",
+    FaultName.SILENCE: "The device hears, and says nothing.",
+    FaultName.NOISE: "Bits are flipped on the wire.",
+    FaultName.DEAD: "The device is dead for good.",
+}

@@ -1,42 +1,29 @@
-"""A robot dealer at the table of a real daemon, and the simulated cards behind what people do on its screen.
+"""A robot dealer at the table of a running daemon: it follows the guide in real time, one thing after another.
 
-The robot follows the guide in real time: one thing, a pause, the next thing. Where something is wrong it waits for a
-person, unless it is asked to help. What a person reports on the screen, the simulated hands carry out.
+Where something is wrong it waits for a person, unless it is asked to help.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from controller.core import actions as act
-from controller.core.actions import Action, Role
+from controller.core.actions import Action
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
 from controller.core.state import Event, State
 from controller.core.step import ByHand
-from controller.daemon.people import People as SignInPeople
-from controller.daemon.people import Person, hash_pin
-from simulators.control import ControlError, Hands
 from simulators.devices.cards import Cards
 from simulators.devices.device import SimulatedDevice, SimulatedTable
-from simulators.devices.faults import OF_THE_MECHANICS, FaultName
-from simulators.pipes.endpoints import Endpoint
 from simulators.table.house import House
-from simulators.table.people import NoMoreDecks, People
+from simulators.table.people import People
 
 PACE_S = 0.8  # between two things that the robot does
 BETTING_S = 3.0  # for the players to make their bets
-PEOPLE = (
-    ("Dana", Role.DEALER, "2580"),
-    ("Flo", Role.FLOOR, "1470"),
-    ("Frank", Role.FLOOR, "3690"),
-    ("Tess", Role.TECHNICIAN, "7913"),
-)
 
 
 @dataclass
@@ -137,127 +124,3 @@ class Robot(People):
                 return BETTING_S
             self.tell(act.CloseBets)
         return PACE_S
-
-
-class Simulation:
-    """What plays the hardware and the people of a daemon: for the screen's panel, and for the robot dealer."""
-
-    def __init__(
-        self,
-        daemon: Any,
-        sim: SimulatedTable,
-        endpoints: dict[str, Endpoint],
-        hands: Hands,
-        *,
-        playing: bool = True,
-        seed: int = 0,
-    ) -> None:
-        table = RunningTable(
-            sim,
-            tuple(endpoints),
-            daemon.setup,
-            lambda: daemon.state,
-            daemon.take,
-            hands.look,
-            lambda: endpoints["shuffler"].driver.now(),
-        )
-        self.people = SignInPeople([Person(name, [role], hash_pin(pin)) for name, role, pin in PEOPLE])
-        self.robot = Robot(table, seed)
-        self.playing = playing
-        self.speed = 1.0
-        self._hands = hands
-        self._sim = sim
-        self._table = table
-
-    async def run(self) -> None:
-        """Play for ever."""
-        from controller.daemon.daemon import TableStopped
-
-        wait_s = PACE_S
-        while True:
-            await asyncio.sleep(wait_s / self.speed)
-            wait_s = PACE_S
-            try:
-                if self.playing:
-                    wait_s = self.robot.one_thing()
-                else:
-                    self.robot.doing = "pauses"
-                    self.robot.take()
-            except (TableStopped, NoMoreDecks) as why:
-                self.robot.doing = f"waits: {why}"
-
-    def followed(self, action: Action) -> None:
-        """A person has told the table something, and it took it."""
-        self.robot.hands.carry_out(action)
-
-    def describe(self) -> dict[str, Any]:
-        """How things stand, for the panel."""
-        state = self._table.state
-        used = {*state.decks, *state.retired}
-        return {
-            "robot": {
-                "running": self.playing,
-                "helps": self.robot.helps,
-                "speed": self.speed,
-                "doing": self.robot.doing,
-            },
-            "faults": [
-                {
-                    "name": str(fault),
-                    "text": TEXTS[fault],
-                    "devices": list(self._table.wired),
-                    "lasts": fault not in OF_THE_MECHANICS,
-                }
-                for fault in FaultName
-            ],
-            "devices": {
-                name: {
-                    "plugged": played.device.plugged,
-                    "power": played.device.firmware is not None,
-                    "faults": [str(fault) for fault in played.device.faults],
-                    "mode": played.device.mechanics.mode.name.lower(),
-                    "door_open": played.device.mechanics.door_open,
-                }
-                for name, played in self._table.wired.items()
-            },
-            "people": [{"name": name, "role": str(role), "pin": pin} for name, role, pin in PEOPLE],
-            "cupboard": [name for name in self._sim.decks if name not in used],
-        }
-
-    def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What the panel asks for; ValueError says what is wrong with it."""
-        do = request.get("do")
-        if do in ("pause", "resume"):
-            self.playing = do == "resume"
-        elif do == "help":
-            self.robot.helps = bool(request.get("on", True))
-        elif do == "speed":
-            speed = request.get("speed")
-            if not isinstance(speed, int | float) or isinstance(speed, bool) or not 0.1 <= speed <= 100:
-                raise ValueError("speed: a number from 0.1 to 100 is wanted")
-            self.speed = float(speed)
-        else:
-            try:
-                self._hands.do(request)
-            except ControlError as error:
-                raise ValueError(str(error)) from None
-        return self.describe()
-
-
-TEXTS = {
-    FaultName.JAM: "Cards get stuck with the next card that moves.",
-    FaultName.STALL: "The mechanics stop in mid-cycle without a word.",
-    FaultName.INCOMPLETE_CYCLE: "The next cycle ends early, with cards left inside.",
-    FaultName.MISCOUNT: "The sensor counts one card wrong.",
-    FaultName.MISSING_CARD: "A card falls to the floor.",
-    FaultName.EXTRA_CARD: "A spare card gets in.",
-    FaultName.DOUBLE_FEED: "Two cards move where one should.",
-    FaultName.SHORT_FEED: "No card moves where one should.",
-    FaultName.FACE_UP: "A card lies the wrong way.",
-    FaultName.POWER_LOSS: "The power goes off; the device comes back without its memory.",
-    FaultName.REBOOT: "The device is switched off and on.",
-    FaultName.UNPLUG: "The cable is pulled.",
-    FaultName.SILENCE: "The device hears, and says nothing.",
-    FaultName.NOISE: "Bits are flipped on the wire.",
-    FaultName.DEAD: "The device is dead for good.",
-}
