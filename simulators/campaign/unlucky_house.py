@@ -25,7 +25,7 @@ from simulators.pipes.wires import WireQuality
 from simulators.table.house import BEGINNING, HostDied, House
 
 RESTART_S = 2.0  # how long a host that was stopped by its disk waits before it tries again
-SNAPSHOT_EVERY = 250  # events: so that a shift has some
+SNAPSHOT_EVERY = 50  # events: few enough that a host that restarts often has some
 _QUALITIES = {
     "wire_loss": WireQuality(lose=0.1),
     "wire_flips": WireQuality(flip=3e-4),

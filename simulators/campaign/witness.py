@@ -225,7 +225,7 @@ class Witness(Books):
         self.check("nothing lost", there, f"{self._seen} events were committed, {len(events)} are there")
         if len(events) == self._seen:
             return
-        state = self.house.state
+        state, completed = self.house.state, self.completed
         late_ms = round(self.house.now * 1000) + 1
         for event in events[self._seen :]:
             self._seen += 1
@@ -248,6 +248,8 @@ class Witness(Books):
         if state.seq == self._seen:  # else the rest of a longer decision is still to come
             same = self._warned.keys() == state.warnings.keys()
             self.check("warning latched", same, sorted(self._warned), "were raised, there are", sorted(state.warnings))
+            if self.completed != completed:  # between rounds it may have been put right by a count
+                self._replay()
 
     def _count_event(self, of: dict[str, Any]) -> None:
         boot = self._boots.get(of["device"], 0)
