@@ -3,6 +3,7 @@
 It refuses nothing, reads no clock, and looks at nothing but the state and the event.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

@@ -4,6 +4,7 @@ Data, not code. A kind that is not named concerns all of them, so a new one is s
 with this table and without it, and compares.
 """
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

@@ -3,6 +3,7 @@
 The screen and the CLI show it; the simulated people follow it, and so prove that it leads back to play from anywhere.
 """
 
+# mypyc
 from __future__ import annotations
 
 import msgspec

@@ -6,6 +6,7 @@ event is emitted, `allows` is asked; what a state does not list is refused there
 state as it is, and says that the event may happen in it. The machines know nothing of clauses: guards stand beside.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Iterable

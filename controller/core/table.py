@@ -1,5 +1,6 @@
 """`Table`: a report comes in, a decision goes out. The same reports at the same times give the same decisions."""
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,6 +5,7 @@ ones. `send`, `forget` and `withdraw` are given by the caller: a command to a de
 stored, and the word that a command is not wanted any more.
 """
 
+# mypyc
 from __future__ import annotations
 
 import contextlib

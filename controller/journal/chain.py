@@ -5,6 +5,7 @@ canonical bytes are the JSON of clause, data, kind, seq and ts as RFC 8785 has i
 them in any language; docs/journal.md explains it with an example.
 """
 
+# mypyc
 from __future__ import annotations
 
 import re

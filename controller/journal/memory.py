@@ -6,6 +6,7 @@ places and hashes many at a time, or when somebody looks. It can be told how man
 more.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence

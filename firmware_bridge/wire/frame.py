@@ -4,6 +4,7 @@ Pure: bytes in, whole bodies or named errors out. The decoder has three answers 
 back), bad (a `BadFrame`), whole (the body). After a bad frame it goes on at the next delimiter.
 """
 
+# mypyc
 from __future__ import annotations
 
 import enum

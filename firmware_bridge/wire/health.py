@@ -1,5 +1,6 @@
 """What a link tells of its health: counters, the round trip, and a ring of the last frames."""
 
+# mypyc
 from __future__ import annotations
 
 from collections import deque

@@ -15,6 +15,7 @@ was not acknowledged then is forgotten here: the session above knows what must b
 Pure: bytes and time in, bytes and messages out. One class plays both ends; `opens` tells which one it is.
 """
 
+# mypyc
 from __future__ import annotations
 
 import enum

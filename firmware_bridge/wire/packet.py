@@ -1,5 +1,6 @@
 """Packets: the bodies of frames, as the two links write them for each other. The layouts are in docs/protocol.md."""
 
+# mypyc
 from __future__ import annotations
 
 import enum

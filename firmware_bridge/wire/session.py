@@ -9,6 +9,7 @@ it is stored; the host says in Hello what it has, and passes over what comes twi
 Pure: bytes and time in, bytes and happenings out.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math

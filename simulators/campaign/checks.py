@@ -3,6 +3,7 @@
 Nothing here asks the core's own guards. witness.py looks on at every step.
 """
 
+# mypyc
 from __future__ import annotations
 
 import re

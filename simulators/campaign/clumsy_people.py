@@ -4,6 +4,7 @@ They follow the guide as the good people do (simulators/table/people.py); a mish
 it. What the table accepts from a wrong button they then also do with their hands; what it refuses they leave alone.
 """
 
+# mypyc
 from __future__ import annotations
 
 import random

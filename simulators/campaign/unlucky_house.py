@@ -1,5 +1,6 @@
 """A house where things go wrong: power, disk, clock, wires and devices, each at the moment that the luck names."""
 
+# mypyc
 from __future__ import annotations
 
 import heapq

@@ -3,6 +3,7 @@
 Nothing here asks the core's own guards. A rule of the house is told once more, from what was seen.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections import Counter

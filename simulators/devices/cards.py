@@ -3,6 +3,7 @@
 The simulated shuffler, shoe and people all move these same cards, so no fault they play can make or lose one.
 """
 
+# mypyc
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 Pure: bytes and time in, bytes out. One random generator, made from the table's seed, decides all of its chances.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math

@@ -4,6 +4,7 @@ One object is one life of the memory: a device that loses power gets a new one, 
 time in, bytes out.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections import deque

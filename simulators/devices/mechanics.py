@@ -8,6 +8,7 @@ cards or touches the device before wakes it: it then goes card by card to where 
 times, cards and random numbers are the same both ways.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math

@@ -1,5 +1,6 @@
 """The mechanics of a simulated dealing shoe: it forms stacks, presents them one by one, and can hold one back."""
 
+# mypyc
 from __future__ import annotations
 
 import random

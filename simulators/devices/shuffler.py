@@ -1,5 +1,6 @@
 """The mechanics of a simulated shuffler: infeed, shelves, output, and an exit to the dealer."""
 
+# mypyc
 from __future__ import annotations
 
 import random

@@ -4,6 +4,7 @@ Nothing here looks at a clock: time jumps from one moment at which something hap
 play takes as long as its arithmetic.
 """
 
+# mypyc
 from __future__ import annotations
 
 import heapq

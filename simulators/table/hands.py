@@ -4,6 +4,7 @@ The same hands serve the simulated people, a button pressed by mistake, and a pe
 They go by the cards as they lie, so that doing something a second time changes nothing.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -4,6 +4,7 @@ Nothing is played here but the devices, the wires and the clock: the core, the j
 People are in people.py.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math

@@ -4,6 +4,7 @@ They take the step that the guide shows, move the physical cards that belong to 
 guide leaves open they see for themselves: how many cards lie there, which deck is in the cupboard.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable

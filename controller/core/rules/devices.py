@@ -2,6 +2,7 @@
 cannot prove to have finished is 13.F for the shuffler and 13.G for the shoe.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable

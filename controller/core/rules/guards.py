@@ -1,5 +1,6 @@
 """The guards of loading and of starting a round, each named by its clause. They look, and change nothing."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

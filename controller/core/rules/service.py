@@ -1,5 +1,6 @@
 """Warnings that latch, devices that leave and return, and other ways of dealing: 13.H. Also how commands are given."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final
