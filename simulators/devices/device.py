@@ -263,24 +263,15 @@ class SimulatedTable:
         shuffler.clock = shoe.clock = clock
         shuffler.fed_shoe = self._fed_shoe
         self.on_fed: Callable[[], None] = lambda: None  # for whoever must look at the shoe then
-        self.shuffler = SimulatedDevice(
-            Nameplate(DeviceRole.SHUFFLER, "SH-0001", "Simulated Shuffler", shuffler_capabilities),
-            shuffler,
-            random.Random(f"{seed}/shuffler box"),
-            plan=shuffler_plan,
-            timing=timing,
-            build=build,
-            now=now,
-        )
-        self.shoe = SimulatedDevice(
-            Nameplate(DeviceRole.SHOE, "SE-0001", "Simulated Shoe", shoe_capabilities),
-            shoe,
-            random.Random(f"{seed}/shoe box"),
-            plan=shoe_plan,
-            timing=timing,
-            build=build,
-            now=now,
-        )
+
+        def box(role: DeviceRole, number: str, mechanics: Mechanics, plan: FaultPlan | None) -> SimulatedDevice:
+            name = role.name.lower()
+            plate = Nameplate(role, number, f"Simulated {name.title()}", mechanics.capabilities)
+            chance = random.Random(f"{seed}/{name} box")
+            return SimulatedDevice(plate, mechanics, chance, plan=plan, timing=timing, build=build, now=now)
+
+        self.shuffler = box(DeviceRole.SHUFFLER, "SH-0001", shuffler, shuffler_plan)
+        self.shoe = box(DeviceRole.SHOE, "SE-0001", shoe, shoe_plan)
 
     def _fed_shoe(self) -> None:
         self.shoe.fed(self.shuffler.now)

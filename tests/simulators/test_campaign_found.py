@@ -45,6 +45,17 @@ def opened(houses: list[House], folder: Path, setup: Setup | None = None, sets: 
     return house, people
 
 
+def opened_unlucky(houses: list[House], folder: Path, setup: Setup) -> tuple[UnluckyHouse, ClumsyPeople]:
+    """A house of the campaign with its table open and no mishaps planned."""
+    shift = draw(1, 1, 0.0, setup=setup)
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(folder / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    return house, people
+
+
 def until_stub_comes_out(house: House, people: People) -> None:
     """A round up to the moment in which the shoe has begun to bring out the stub."""
     people.enough = lambda: bool(
@@ -189,19 +200,14 @@ def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_mis
     houses: list[House], tmp_path: Path
 ) -> None:
     """As that of a player who folded. The campaign took it for a stack that was not dealt."""
-    shift = draw(1, 1, 0.0, setup=Setup())
-    witness = Witness(shift)
-    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
-    houses.append(house)
-    people = ClumsyPeople(house, witness)
-    assert people.open()
+    house, people = opened_unlucky(houses, tmp_path, Setup())
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     while house.state.table is not TableState.REVEALING:
         if not people.chore():
             house.step()
     assert taken(people.press(act.CollectHand(target="seat1", **DEALER)))
     assert people.work()
-    assert witness.completed == 1
+    assert people.witness.completed == 1
 
 
 def test_a_deck_that_was_put_into_the_shoe_and_not_told_is_found_there() -> None:
@@ -224,12 +230,7 @@ def test_nobody_takes_cards_from_a_place_that_the_table_does_not_have(
     place: str, houses: list[House], tmp_path: Path
 ) -> None:
     """A wrong button at a table with an automated shoe emptied that, or ended the campaign with an error."""
-    shift = draw(1, 1, 0.0, setup=Setup())
-    witness = Witness(shift)
-    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
-    houses.append(house)
-    people = ClumsyPeople(house, witness)
-    assert people.open()
+    house, people = opened_unlucky(houses, tmp_path, Setup())
     assert not taken(people.press(act.GatherCards(deck="red-1", place=place, cards=3, **DEALER)))
     assert house.cards.count(Spot(CardPlace.SHOE)) == 53
 
@@ -278,12 +279,9 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
     houses: list[House], tmp_path: Path
 ) -> None:
     """53 cards with one rabbit too many: what a shuffler that only counts cannot know, this one must."""
-    shift = draw(1, 1, 0.0, setup=Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
-    witness = Witness(shift)
-    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
-    houses.append(house)
-    people = ClumsyPeople(house, witness)
-    assert people.open()
+    house, people = opened_unlucky(
+        houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
+    )
     house.rest(60.0)  # the shuffle that runs is over: both come in the next
     house.sim.shuffler.inject(FaultName.EXTRA_CARD, house.now)
     house.sim.shuffler.inject(FaultName.MISSING_CARD, house.now, after_cards=20)  # it is no rabbit

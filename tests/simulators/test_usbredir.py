@@ -371,4 +371,4 @@ def test_a_usb_device_is_attached_when_the_kernel_sets_it_up_and_bytes_go_both_w
 def test_a_place_that_is_none_is_wrong_usage(place: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["run", "--dir", str(tmp_path), "--shoe", place])
     assert result.exit_code == 2
-    assert "is no place" in result.output
+    assert "unknown place" in result.output
