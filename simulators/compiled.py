@@ -1,4 +1,4 @@
-"""`python -m simulators.compiled FOLDER`: the same packages there, with the code of a round compiled.
+"""`python -m simulators.compiled FOLDER`: copies the packages there, with the code of a round compiled.
 
 mypyc turns typed Python into C. What comes out does the same in less than half of the time: tests/compiled plays the
 same rounds with both and compares every byte. It is for simulations alone, where millions of rounds are played; a table
@@ -17,11 +17,11 @@ import sysconfig
 from pathlib import Path
 
 PACKAGES = ("firmware_bridge", "controller", "simulators")
-MADE = ".made"  # lies in a folder that was made here: only such a one is made anew
+MADE = ".made"  # marks a folder that was made here: only such a folder is replaced
 
-# A module says itself that it is compiled, with this line after its docstring. It is right for what a round goes
-# through. Modules with classes made by msgspec, or that a test changes while it runs, do not have it: mypyc does not
-# support the first, and does not see the second.
+# A module with this line after its docstring is compiled: those that take part in a round. Modules with msgspec
+# structs or with names that a test replaces at run time are not marked: mypyc does not support the former, and does
+# not see the latter.
 MARK = "# mypyc"
 
 
@@ -32,9 +32,9 @@ def marked(folder: Path) -> list[str]:
 
 
 def copy(folder: Path) -> None:
-    """The packages as they are, without what was compiled before. A folder with anything else in it is left alone."""
+    """Copy the packages, without compiled files. A folder with anything else in it is left alone."""
     if folder.exists() and not (folder / MADE).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SystemExit(f"{folder}: there is something else; name a folder that is empty or not there yet")
+        raise SystemExit(f"{folder} contains something else; name an empty or new folder")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / MADE).touch()
@@ -44,7 +44,7 @@ def copy(folder: Path) -> None:
 
 
 def build() -> None:
-    """Compile what lies in this folder. It is a folder of its own: setuptools reads what it finds beside it."""
+    """Compile the packages in the current folder, which is separate because setuptools reads what lies beside them."""
     from mypyc.build import mypycify
     from setuptools import setup
 
@@ -53,7 +53,7 @@ def build() -> None:
 
 
 def main() -> None:
-    """Copy, then compile in a process that stands there."""
+    """Copy, then compile in a process that runs in the folder."""
     if sys.argv[1:2] == ["build_ext"]:
         build()
         return
@@ -62,13 +62,13 @@ def main() -> None:
     if shutil.which(os.environ.get("CC", "cc")) is None:
         raise SystemExit("no C compiler: as root, apt-get install gcc python3-dev libc6-dev")
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
-        raise SystemExit(f"no headers of {sys.executable}: as root, apt-get install python3-dev")
+        raise SystemExit(f"the headers of {sys.executable} are missing: as root, apt-get install python3-dev")
     folder = Path(sys.argv[1]).resolve()
     copy(folder)
     command = [sys.executable, "-m", "simulators.compiled", "build_ext", "--inplace", "-q"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{done.stdout}{done.stderr}not compiled: the compiler's words are above")
+        raise SystemExit(f"{done.stdout}{done.stderr}compilation failed; see the compiler's output above")
     shutil.rmtree(folder / "build", ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""The hands around running simulated devices: inject and mend faults, load decks, take stacks, over a Unix socket.
+"""Controls running simulated devices over a Unix socket: inject and mend faults, load decks, take stacks.
 
 One request is one line of JSON, {"do": ...}; the answer is one line too: {"ok": true, ...}, or false and "error".
 """
@@ -30,7 +30,7 @@ class ControlError(Exception):
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True):
-    """What a person's hand does."""
+    """One request."""
 
     do: str
     device: str = ""
@@ -78,14 +78,14 @@ class Hands:
             raise ControlError(str(error)) from None
         doing = self._doing.get(request.do)
         if doing is None:
-            raise ControlError(f"{request.do!r} cannot be done; known are {', '.join(self._doing)}")
+            raise ControlError(f"unknown request {request.do!r}; expected one of {', '.join(self._doing)}")
         try:
             return doing(request)
         finally:
             self.look()
 
     def look(self) -> None:
-        """Let every endpoint see what a hand has changed."""
+        """Let every endpoint take up what was changed."""
         for endpoint in self.endpoints.values():
             endpoint.poke()
 
@@ -94,17 +94,17 @@ class Hands:
 
     def _device(self, request: Request) -> tuple[SimulatedDevice, float]:
         if request.device not in self._devices:
-            raise ControlError(f"no device {request.device!r}; there are {', '.join(self._devices)}")
+            raise ControlError(f"unknown device {request.device!r}; expected one of {', '.join(self._devices)}")
         return self._devices[request.device], self.endpoints[request.device].driver.now()
 
     def _fault(self, request: Request) -> FaultName:
         try:
             return FaultName(request.fault)
         except ValueError:
-            raise ControlError(f"no fault {request.fault!r}; there are {', '.join(FaultName)}") from None
+            raise ControlError(f"unknown fault {request.fault!r}; expected one of {', '.join(FaultName)}") from None
 
     def _status(self, request: Request) -> dict[str, Any]:
-        """Where the cards are, by number alone: nobody learns from here what is in a deck."""
+        """How many cards are where; never which ones."""
         piles = self.table.cards.snapshot()
         return {
             "cards": {spot: len(pile) for spot, pile in piles.items()},
@@ -169,7 +169,7 @@ class Hands:
         device, now = self._device(request)
         names = {"green": ButtonName.GREEN, "red": ButtonName.RED}
         if request.button not in names:
-            raise ControlError(f"no button {request.button!r}; there are {', '.join(names)}")
+            raise ControlError(f"unknown button {request.button!r}; expected one of {', '.join(names)}")
         device.press(names[request.button], now)
         return {}
 
@@ -182,11 +182,11 @@ class Hands:
 
 @contextlib.asynccontextmanager
 async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder: Path) -> AsyncIterator[Hands]:
-    """Put the devices of a table on their endpoints, and listen in the folder for what `ask` asks."""
+    """Connect the devices of a table to their endpoints, and serve the requests of `ask` in this folder."""
     hands = Hands(table, endpoints)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The asker is gone, or babbles; or he says nothing, and we end.
+        # The client is gone or sends garbage; or it is silent when the simulation ends.
         with contextlib.suppress(OSError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
             line = await reader.readline()
             if line:
@@ -196,7 +196,7 @@ async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder:
 
     path = folder / SOCKET_NAME
     if _answers(path):
-        raise FileExistsError(f"simulators run in {folder} already; stop them first")
+        raise FileExistsError(f"simulators are already running in {folder}; stop them first")
     async with contextlib.AsyncExitStack() as stack:
         for endpoint in endpoints.values():
             await endpoint.start()
@@ -209,7 +209,7 @@ async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder:
 
 
 def _answers(path: Path) -> bool:
-    """Whether somebody listens there; a socket whose owner was killed answers no more."""
+    """Whether a process serves this socket; one whose owner was killed does not answer."""
     with socket.socket(socket.AF_UNIX) as connection:
         return connection.connect_ex(str(path)) == 0
 
@@ -225,10 +225,10 @@ def ask(folder: Path, **request: Any) -> dict[str, Any]:
             line = connection.makefile("rb").readline()
         except OSError as error:
             raise ControlError(
-                f"no simulators run in {folder} ({error.strerror or error}); start them: shoesim run"
+                f"no simulators are running in {folder} ({error.strerror or error}); start them: shoesim run"
             ) from None
     if not line:
-        raise ControlError(f"the simulators in {folder} gave no answer")
+        raise ControlError(f"the simulators in {folder} did not answer")
     answer: dict[str, Any] = json.loads(line)
     if not answer.pop("ok"):
         raise ControlError(answer["error"])

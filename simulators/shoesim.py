@@ -154,7 +154,7 @@ def _announce(endpoints: dict[str, Endpoint], folder: Path, announce: bool) -> N
     sys.stdout.flush()
 
 
-def _tell(as_json: bool, folder: Path, **request: Any) -> None:
+def _request(as_json: bool, folder: Path, **request: Any) -> None:
     try:
         answer = ask(folder, **request)
     except ControlError as error:
@@ -191,7 +191,7 @@ fault_argument = click.argument("fault", type=click.Choice([str(fault) for fault
 @json_option
 def status(folder: Path, as_json: bool) -> None:
     """Where the cards are, and what is wrong with the devices."""
-    _tell(as_json, folder, do="status")
+    _request(as_json, folder, do="status")
 
 
 @device_command
@@ -201,28 +201,28 @@ def status(folder: Path, as_json: bool) -> None:
               help="Seconds, for faults of power and wire; default: until it is mended.")  # fmt: skip
 def inject(device: str, fault: str, after_cards: int, for_s: float | None, folder: Path, as_json: bool) -> None:
     """Inject a fault into a running device."""
-    _tell(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
+    _request(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
 
 
 @device_command
 @fault_argument
 def mend(device: str, fault: str, folder: Path, as_json: bool) -> None:
     """Take a fault back: plug in, switch on, free the jam."""
-    _tell(as_json, folder, do="mend", device=device, fault=fault)
+    _request(as_json, folder, do="mend", device=device, fault=fault)
 
 
 @device_command
 @click.argument("deck", default="")
 def load(device: str, deck: str, folder: Path, as_json: bool) -> None:
     """Put a deck from the table into a device."""
-    _tell(as_json, folder, do="load", device=device, deck=deck)
+    _request(as_json, folder, do="load", device=device, deck=deck)
 
 
 @device_command
 @click.argument("seat", type=click.IntRange(0, 7), default=0)
 def take(device: str, seat: int, folder: Path, as_json: bool) -> None:
     """Take the cards at a device's exit: to a seat, or to the table."""
-    _tell(as_json, folder, do="take", device=device, seat=seat)
+    _request(as_json, folder, do="take", device=device, seat=seat)
 
 
 @cli.command()
@@ -230,21 +230,21 @@ def take(device: str, seat: int, folder: Path, as_json: bool) -> None:
 @json_option
 def gather(folder: Path, as_json: bool) -> None:
     """Bring all loose cards back to the table, each to its deck."""
-    _tell(as_json, folder, do="gather")
+    _request(as_json, folder, do="gather")
 
 
 @device_command
 @click.argument("button", type=click.Choice(["green", "red"]))
 def press(device: str, button: str, folder: Path, as_json: bool) -> None:
     """Press a button on a device."""
-    _tell(as_json, folder, do="press", device=device, button=button)
+    _request(as_json, folder, do="press", device=device, button=button)
 
 
 @device_command
 @click.argument("state", type=click.Choice(["open", "close"]))
 def door(device: str, state: str, folder: Path, as_json: bool) -> None:
     """Open or close a device's door."""
-    _tell(as_json, folder, do="door", device=device, is_open=state == "open")
+    _request(as_json, folder, do="door", device=device, is_open=state == "open")
 
 
 @cli.command("play")

@@ -1,4 +1,4 @@
-"""What must hold, and what is looked at as a whole: the cards as they lie, the table's account of them, its journal.
+"""The checks of a campaign, and those that compare everything between rounds: physical cards, ledger and journal.
 
 Nothing here asks the core's own guards. witness.py looks on at every step.
 """
@@ -70,7 +70,7 @@ _GROUPS: tuple[tuple[tuple[str, ...], tuple[CardPlace | Spot, ...]], ...] = (
 
 
 class Broken(Exception):
-    """Something that must hold does not."""
+    """A check has failed."""
 
     def __init__(self, check: str, text: str) -> None:
         super().__init__(f"{check}: {text}")
@@ -79,12 +79,12 @@ class Broken(Exception):
 
 
 def decks_in(pile: list[Card]) -> set[str]:
-    """The decks in a pile; a spare card that a fault has put there makes no deck."""
+    """The decks in a pile; a spare card that a fault has put there does not count."""
     return {card.deck for card in pile if card.index < DECK_SIZE}
 
 
 class Books:
-    """The cards and the journal as a whole, looked at between rounds. Counts how often it looked."""
+    """Compares cards, ledger and journal between rounds, and counts the checks."""
 
     house: UnluckyHouse
 
@@ -94,7 +94,7 @@ class Books:
         self._verified = START
 
     def check(self, name: str, good: bool, *text: object) -> None:
-        """Look once."""
+        """Make one check; raises Broken."""
         self.made[name] += 1
         if not good:
             raise Broken(name, " ".join(str(part) for part in text))
@@ -102,7 +102,7 @@ class Books:
     # --- between rounds, and at the end -------------------------------------------------------------------------------
 
     def quiet(self) -> None:
-        """Between two rounds: all that takes longer."""
+        """Between two rounds: the checks that take longer."""
         house = self.house
         self._conserved()
         strays = self._strays()
@@ -120,7 +120,7 @@ class Books:
         self._replay()
 
     def end(self) -> None:
-        """At the end of a shift: from the first event on."""
+        """At the end of a shift: replay from the first event."""
         house = self.house
         self._conserved()
         self._verified = START

@@ -1,7 +1,8 @@
 """People who deviate from the guide: the wrong button, the wrong deck, a step left out, two actions at once.
 
-They follow the guide as the good people do (simulators/table/people.py); a mishap makes them depart from one step of
-it. What the table accepts from a wrong button they then also do with their hands; what it refuses they leave alone.
+They follow the guide like the people they derive from (simulators/table/people.py), until a mishap makes them depart
+from one step of it. What the table accepts from a wrong button they then also do with their hands; what it refuses
+they leave alone.
 """
 
 # mypyc
@@ -35,7 +36,7 @@ SHORT_CUT = 5  # cards from the top, and less than allowed
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
-_SAID_ONLY = (act.FreeJam, act.TryAgain)  # pressed by mistake, nobody has looked at the device
+_SAID_ONLY = (act.FreeJam, act.TryAgain)  # pressed by mistake, without a look at the device
 _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 
 
@@ -154,7 +155,7 @@ class ClumsyPeople(People):
             self.put_in(act.InsertDeck if shuffler else act.LoadDeck, random.Random(mishap.salt).choice(whole))
 
     def _is_whole(self, name: str) -> bool:
-        """Whether a deck lies there as a whole: whoever has it in the hand or in the manual shoe knows which it is."""
+        """Whether a deck lies there as a whole: one in the hand or in the manual shoe is not mistaken for another."""
         loaded = SOURCE.values()
         spots = [RACK, *(spot for spot in self.unlucky.cards.spots(CardPlace.TABLE) if spot not in loaded)]
         return sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot)) == DECK_SIZE

@@ -1,4 +1,4 @@
-"""A shift that failed, with the fewest mishaps that still make it fail the same way, and the command to repeat it."""
+"""Shrinks a shift that failed to the fewest mishaps that still make it fail, and builds the command that repeats it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Play = Callable[[Collection[int]], CampaignResult]
 
 
 def shrink(numbers: Collection[int], check: str, play: Play, most: int = 60) -> list[int]:
-    """The fewest of these mishaps after which the same check still fails, found in at most so many trials."""
+    """The fewest of these mishaps after which the same check still fails, found in a limited number of trials."""
 
     def fails(some: list[int]) -> bool:
         nonlocal most

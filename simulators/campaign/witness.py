@@ -1,6 +1,6 @@
-"""Who looks on at every step: what devices do and what the table decides, against the cards as they lie.
+"""The witness of a campaign: checks what devices do and what the table decides against the physical cards.
 
-Nothing here asks the core's own guards. A rule of the house is told once more, from what was seen.
+It uses neither the core's guards nor the guide; each rule is stated again, in terms of what was observed.
 """
 
 # mypyc
@@ -48,7 +48,7 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "count": ("floor",),
 }
 
-_NUMBERED = frozenset({"seats"})  # lists of numbers that are no cards
+_NUMBERED = frozenset({"seats"})  # lists of numbers that are not cards
 _SHOE, _OUTPUT, _INFEED, _RACK, _HELD = (
     Spot(place) for place in (CardPlace.SHOE, CardPlace.OUTPUT, CardPlace.INFEED, CardPlace.RACK, CardPlace.HELD)
 )
@@ -56,7 +56,7 @@ _EXITS = {"shoe": Spot(CardPlace.EXIT, 0), "shuffler": Spot(CardPlace.EXIT, 1)}
 
 
 class _Round:
-    """A round as it was seen."""
+    """A round as it was observed."""
 
     def __init__(self, event: Event) -> None:
         self.seq = event.seq
@@ -72,7 +72,7 @@ class _Round:
 
 
 class Witness(Books):
-    """Sees what devices do and what the table decides, and says what does not hold."""
+    """Observes devices and decisions, and raises Broken when a check fails."""
 
     def __init__(self, shift: Shift) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Witness(Books):
         self._counted: dict[str, int] = {}
         self._by_hand: dict[str, str] = {}
         self._first_dealt: dict[str, float] = {}
-        self._excused: set[str] = set()  # decks of which a sensor or a person has given a false account
+        self._excused: set[str] = set()  # decks that a sensor or a person has miscounted
         self._out: set[str] = set()
         self._last_back = ""
         self._uncounted = 0
@@ -141,7 +141,7 @@ class Witness(Books):
     # --- what devices do ----------------------------------------------------------------------------------------------
 
     def acted(self, device: str, boot: int, command: AnyCommand) -> None:
-        """A device begins to carry out a command: at this very moment it must be written, and right."""
+        """A device begins to carry out a command: it must already be stored, and allowed."""
         house = self.house
         event = self._journaled(command.id)
         name = type(command).__name__
@@ -183,8 +183,8 @@ class Witness(Books):
         if isinstance(command, Release):
             self.check("held stack", round_.acted, "the held stack comes out before the players have acted")
 
-    def told(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
-        """A device says what it has seen. It may be wrong, and then nobody could have known."""
+    def reported(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
+        """A device reports what its sensors saw. Where a sensor is wrong, the table cannot know."""
         if kind not in (CardsCounted, StackPresented, CycleDone):
             return
         cards = self.house.cards
@@ -303,8 +303,8 @@ class Witness(Books):
     def _count_accepted(self, event: Event) -> None:
         if event.data["by"] == "shuffler":
             deck = event.data["deck"]
-            told = self._counted.get(deck)
-            self.check("counted deck", told == DECK_SIZE, f"deck {deck} is accepted, the shuffler has counted {told}")
+            counted = self._counted.get(deck)
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
         self._uncounted = 0
 
     def _stub_counted(self, event: Event) -> None:
@@ -356,8 +356,8 @@ class Witness(Books):
         shuffler = None if "shuffler" in self._out_of_service else self.setup.shuffler
         self.check("due deck", not two or shuffler is not None, "two decks without a shuffler")
         if shuffler and shuffler.counts:
-            told = self._counted.get(deck)
-            self.check("counted deck", told == DECK_SIZE, f"deck {deck} is dealt, the shuffler has counted {told}")
+            counted = self._counted.get(deck)
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt, counted were {counted}")
             whole = len(pile) == DECK_SIZE or deck in self._excused
             self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} lie there")
             if shuffler.recognises:  # it sees a foreign card in the place of one of its own, where the number is right

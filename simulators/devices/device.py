@@ -51,7 +51,7 @@ class SimulatedDevice:
         self._on_until: dict[FaultName, float] = {}  # faults of power and wire that are on, and until when
         self._cycles = 0
         self.now = now
-        self.stirred = True  # touched from outside since this was last set back: the deadline may be another
+        self.stirred = True  # touched from outside since this was last reset: the deadline may have changed
         mechanics.cycle_started = self._cycle_started
         mechanics.woken = self._stir
         self._power_on(PowerCause.POWER, now)
@@ -64,7 +64,7 @@ class SimulatedDevice:
         return not self._on_until or FaultName.UNPLUG not in self._on_until
 
     def attached(self, now: float) -> None:
-        """Somebody has opened the other end: a serial device does not notice."""
+        """The other end was opened: a serial device does not notice."""
         self.tick(now)
 
     def detached(self, now: float) -> None:
@@ -114,7 +114,7 @@ class SimulatedDevice:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def inject(self, fault: FaultName, now: float, *, after_cards: int = 0, for_s: float | None = None) -> None:
-        """Let a fault happen: to the next card that moves, or at once, for a time or until mended."""
+        """Inject a fault: for the next card that moves, or at once, for a time or until it is mended."""
         self.now = now
         self.stirred = True
         if fault in OF_THE_MECHANICS:
@@ -123,7 +123,7 @@ class SimulatedDevice:
         if FaultName.DEAD in self._on_until:
             return
         if fault is FaultName.REBOOT:
-            if self.firmware:  # what has no power cannot start
+            if self.firmware:  # a device without power cannot restart
                 self._power_off()
                 self._power_on(PowerCause.RESET, now)
             return
@@ -215,7 +215,7 @@ class SimulatedDevice:
 
 
 def flip_bits(data: bytes, rate: float, rng: random.Random) -> bytes:
-    """The bytes after a wire that flips each bit with this chance."""
+    """The bytes as they arrive over a wire that flips each bit with this probability."""
     flipped = bytearray(data)
     at = _gap(rate, rng)
     while at < len(data) * 8:
@@ -255,14 +255,14 @@ class SimulatedTable:
         now: float = 0.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """`clock` tells virtual time, where it is virtual: then cycles that nothing disturbs are made in one go."""
+        """`clock` returns the time if it is virtual: then cycles that nothing disturbs are made in one go."""
         self.decks = decks
         self.cards = Cards(decks, spares=[(deck, Kind.RABBIT) for deck in decks])
         shuffler = ShufflerMechanics(self.cards, shuffler_capabilities, random.Random(f"{seed}/shuffler"), way)
         shoe = ShoeMechanics(self.cards, shoe_capabilities, random.Random(f"{seed}/shoe"))
         shuffler.clock = shoe.clock = clock
         shuffler.fed_shoe = self._fed_shoe
-        self.on_fed: Callable[[], None] = lambda: None  # for whoever must look at the shoe then
+        self.on_fed: Callable[[], None] = lambda: None  # called when the shoe was fed
 
         def box(role: DeviceRole, number: str, mechanics: Mechanics, plan: FaultPlan | None) -> SimulatedDevice:
             name = role.name.lower()

@@ -29,7 +29,7 @@ from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, afte
 SHOE: Final = Spot(CardPlace.SHOE)
 HELD: Final = Spot(CardPlace.HELD)
 EXIT: Final = Spot(CardPlace.EXIT, 0)
-_TOLD: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
+_WIRE_PLACE: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
 
 
 class ShoeMechanics(Mechanics):
@@ -119,7 +119,7 @@ class ShoeMechanics(Mechanics):
                 continue
             feed = min(2 if self._goes_wrong(FaultName.DOUBLE_FEED) else 1, cards.count(SHOE))
             missing = self._goes_wrong(FaultName.MISSING_CARD)
-            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _TOLD[target])
+            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _WIRE_PLACE[target])
         yield self.present_s
         return self._dispensed(command, target)
 
@@ -131,7 +131,7 @@ class ShoeMechanics(Mechanics):
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
         if not isinstance(command, Dispense):
             return None
-        if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # told as soon as it is seen
+        if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # reported as soon as it is seen
             return None
         return after(now, self.card_s, command.cards) + self.present_s
 
@@ -159,4 +159,4 @@ class ShoeMechanics(Mechanics):
     def _presented(self, command: AnyCommand, target: Spot, counted: int, *, dealt: bool) -> None:
         if target is not HELD:
             self._present(command, dealt)
-        self.report(StackPresented, command=command.id, place=_TOLD[target], cards=counted)
+        self.report(StackPresented, command=command.id, place=_WIRE_PLACE[target], cards=counted)

@@ -55,7 +55,7 @@ class ShufflerMechanics(Mechanics):
         super().__init__(cards, capabilities, rng)
         self.way: Shuffling = way or Shelf(shelves=10, passes=3)
         self.works_at = (INFEED, *(Spot(CardPlace.SHELVES, shelf) for shelf in range(self.way.shelves)), OUTPUT)
-        self.fed_shoe: Callable[[], None] = lambda: None  # tells the shoe's sensor, with FEEDS_SHOE
+        self.fed_shoe: Callable[[], None] = lambda: None  # with FEEDS_SHOE: triggers the shoe's sensor
 
     def load(self, source: Spot) -> None:
         """A person puts a deck into the infeed."""

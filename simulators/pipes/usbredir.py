@@ -106,9 +106,9 @@ class UsbRedir:
         self._doing: dict[int, Callable[[int, bytes], None]] = {
             Type.RESET: self._reset,
             Type.SET_CONFIGURATION: self._set_configuration,
-            Type.GET_CONFIGURATION: lambda id_, _: self._tell_configuration(id_),
+            Type.GET_CONFIGURATION: lambda id_, _: self._send_configuration(id_),
             Type.SET_ALT_SETTING: self._set_alt_setting,
-            Type.GET_ALT_SETTING: lambda id_, body: self._tell_alt_setting(id_, body[0], UsbRedirStatus.SUCCESS),
+            Type.GET_ALT_SETTING: lambda id_, body: self._send_alt_setting(id_, body[0], UsbRedirStatus.SUCCESS),
             Type.CANCEL_DATA: self._cancel,
             Type.CONTROL: self._control,
             Type.BULK: self._bulk,
@@ -179,7 +179,7 @@ class UsbRedir:
         bits = int.from_bytes(words, "little")
         self._shared = frozenset(capability for capability in OURS if bits >> capability & 1)
         self._greeted = True
-        self._tell_interfaces()
+        self._send_interfaces()
         about = self._descriptors.get_device_descriptor(self._device)
         connect = struct.pack(
             "<BBBBHH",
@@ -196,7 +196,7 @@ class UsbRedir:
 
     # ---- configuration ----
 
-    def _tell_interfaces(self) -> None:
+    def _send_interfaces(self) -> None:
         numbers, classes = bytearray(SLOTS), bytearray(SLOTS)
         kinds, interfaces, sizes = bytearray([NO_ENDPOINT] * SLOTS), bytearray(SLOTS), [0] * SLOTS
         kinds[_slot(0x00)] = kinds[_slot(0x80)] = 0  # control
@@ -222,19 +222,19 @@ class UsbRedir:
         self.configured = body[0] == self._descriptors.get_configuration_descriptor(self._device, 0).bConfigurationValue
         self.configurations += self.configured
         self._forget()
-        self._tell_interfaces()
-        self._tell_configuration(
+        self._send_interfaces()
+        self._send_configuration(
             id_, UsbRedirStatus.SUCCESS if self.configured or body[0] == 0 else UsbRedirStatus.STALL
         )
 
-    def _tell_configuration(self, id_: int, status: UsbRedirStatus = UsbRedirStatus.SUCCESS) -> None:
+    def _send_configuration(self, id_: int, status: UsbRedirStatus = UsbRedirStatus.SUCCESS) -> None:
         self._write(Type.CONFIGURATION_STATUS, id_, bytes((status, int(self.configured))))
 
     def _set_alt_setting(self, id_: int, body: bytes) -> None:
         interface, setting = body[0], body[1]
-        self._tell_alt_setting(id_, interface, UsbRedirStatus.STALL if setting else UsbRedirStatus.SUCCESS)
+        self._send_alt_setting(id_, interface, UsbRedirStatus.STALL if setting else UsbRedirStatus.SUCCESS)
 
-    def _tell_alt_setting(self, id_: int, interface: int, status: UsbRedirStatus) -> None:
+    def _send_alt_setting(self, id_: int, interface: int, status: UsbRedirStatus) -> None:
         self._write(Type.ALT_SETTING_STATUS, id_, bytes((status, interface, 0)))
 
     def _forget(self) -> None:
@@ -250,8 +250,8 @@ class UsbRedir:
         answer = self._asked(request, value)
         status = UsbRedirStatus.STALL if answer is None else UsbRedirStatus.SUCCESS
         answer = (answer or b"")[:length] if kind & TO_THE_HOST else b""
-        told = len(answer) if kind & TO_THE_HOST else length
-        self._write(Type.CONTROL, id_, CONTROL.pack(endpoint, request, kind, status, value, index, told) + answer)
+        size = len(answer) if kind & TO_THE_HOST else length
+        self._write(Type.CONTROL, id_, CONTROL.pack(endpoint, request, kind, status, value, index, size) + answer)
 
     def _asked(self, request: int, value: int) -> bytes | None:
         """What a control request is answered with; None is a stall."""
@@ -303,15 +303,15 @@ class UsbRedir:
         endpoint, _, length, _, *upper = header.unpack_from(body)
         length += upper[0] << 16 if upper else 0
         if not self.configured or endpoint not in (ENDPOINT_IN, ENDPOINT_OUT):
-            self._tell_bulk(id_, endpoint, UsbRedirStatus.INVALID, 0)
+            self._send_bulk(id_, endpoint, UsbRedirStatus.INVALID, 0)
         elif endpoint == ENDPOINT_IN:
             self._reads.append((id_, length))
             self._answer_reads()
         else:
             self._from_host += body[header.size :]
-            self._tell_bulk(id_, endpoint, UsbRedirStatus.SUCCESS, length)
+            self._send_bulk(id_, endpoint, UsbRedirStatus.SUCCESS, length)
 
-    def _tell_bulk(self, id_: int, endpoint: int, status: UsbRedirStatus, length: int, data: bytes = b"") -> None:
+    def _send_bulk(self, id_: int, endpoint: int, status: UsbRedirStatus, length: int, data: bytes = b"") -> None:
         upper = (length >> 16,) if UsbRedirCapability.LONG_BULK in self._shared else ()
         header = self._bulk_header.pack(endpoint, status, length & 0xFFFF, 0, *upper)
         self._write(Type.BULK, id_, header + data)
@@ -322,13 +322,13 @@ class UsbRedir:
             chunk = bytes(self._to_host[:size])
             del self._to_host[:size]
             self._last_read = (id_, chunk)
-            self._tell_bulk(id_, ENDPOINT_IN, UsbRedirStatus.SUCCESS, len(chunk), chunk)
+            self._send_bulk(id_, ENDPOINT_IN, UsbRedirStatus.SUCCESS, len(chunk), chunk)
 
     def _cancel(self, id_: int, body: bytes) -> None:
         for read in self._reads:
             if read[0] == id_:
                 self._reads.remove(read)
-                self._tell_bulk(id_, ENDPOINT_IN, UsbRedirStatus.CANCELLED, 0)
+                self._send_bulk(id_, ENDPOINT_IN, UsbRedirStatus.CANCELLED, 0)
                 return
         # The machine gave up on a read whose answer was under way, and throws that answer away when it comes. On a
         # real bus those bytes would still be in the device.

@@ -1,7 +1,7 @@
 """The people of a simulated table: a dealer and a floorperson who follow the guide (controller/core/guide.py).
 
 They take the step that the guide shows, move the physical cards that belong to it, and report the action. What the
-guide leaves open they see for themselves: how many cards lie there, which deck is in the cupboard.
+guide leaves open they see for themselves, such as the number of cards or the next deck in the cupboard.
 """
 
 # mypyc

@@ -1,4 +1,4 @@
-"""Scenarios: a set-up, steps of people, faults and time, and what must be seen, in TOML (docs/scenarios.md).
+"""Scenarios: a set-up, steps of people, faults and time, and the expected events, in TOML (docs/scenarios.md).
 
 A scenario runs in virtual time through the real core, journal, sessions, links and frames, against physical cards.
 """
@@ -26,17 +26,17 @@ from simulators.table.house import House, deck_names
 from simulators.table.people import WHO, NoMoreDecks, People
 
 DECK_SETS = 4  # decks of each colour in the cupboard
-MACHINE = "machine"  # what says no where no clause speaks: the moment is wrong
+MACHINE = "machine"  # what refuses where no clause applies: the action is not possible now
 
 
 class ScenarioError(Exception):
-    """A file that is no scenario; the text says where it is wrong."""
+    """The file is not a valid scenario; the text says where."""
 
 
 class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """One step: exactly one of the first ten words says what happens, the others belong to it."""
+    """One step: exactly one of the first ten keys says what happens, the others belong to it."""
 
-    routine: str = ""  # open, round, work: what good people do, until bets can be made
+    routine: str = ""  # open, round, work: people follow the guide until bets can be made
     do: str = ""  # an action of a person
     take: str = ""  # a hand takes what lies at the exit of this device
     load: str = ""  # a hand puts a deck into this device
@@ -58,7 +58,7 @@ class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     to: str = ""  # the routine ends as soon as an event of this kind is seen
     role: Role | None = None
     who: str = ""
-    stuck: bool = False  # good people cannot go on with the routine, or the door does not move
+    stuck: bool = False  # people cannot go on with the routine, or the door does not move
     refused: str = ""  # the action must be refused: by this clause, or by the machine alone
     fields: dict[str, Any] = {}  # further fields of the action
 
@@ -80,13 +80,13 @@ class ScenarioEnd(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Scenario(msgspec.Struct, forbid_unknown_fields=True):
-    """A story."""
+    """A whole scenario."""
 
     title: str
     step: list[ScenarioStep]
     clauses: tuple[str, ...] = ()
     table: Setup = Setup()
-    no_shuffler: bool = False  # TOML has no word for nothing
+    no_shuffler: bool = False  # TOML has no null
     seed: int = 1
     see: list[ExpectedEvent] = []
     end: ScenarioEnd = ScenarioEnd()
@@ -96,7 +96,7 @@ def read_scenario(text: str) -> Scenario:
     """Read and check a scenario."""
     try:
         scenario = msgspec.convert(parse_toml(text), Scenario)
-    except ValueError as error:  # no TOML, or not these fields
+    except ValueError as error:  # invalid TOML, or other fields
         raise ScenarioError(str(error)) from None
     if scenario.no_shuffler:
         scenario.table = msgspec.structs.replace(scenario.table, shuffler=None)
@@ -107,27 +107,27 @@ def read_scenario(text: str) -> Scenario:
 
 
 def _check_names(number: int, step: ScenarioStep, setup: Setup) -> None:
-    """That what a step speaks of is at this table."""
+    """Check that the devices and decks of a step are at this table."""
     fault = setup_fault(setup)
     if step.routine and fault:
-        raise ScenarioError(f"table: good people cannot open it ({', '.join(fault.clause)}): {fault.reason}")
+        raise ScenarioError(f"table: it cannot be opened ({', '.join(fault.clause)}): {fault.reason}")
     devices, decks = devices_of(setup), deck_names(setup, DECK_SETS)
     by_hand = [name for name in (step.take, step.load) if name]
     for name in [*by_hand, *([step.device] if step.fault or step.mend or step.door else [])]:
         if name not in devices:
             known = ", ".join(devices) or "none"
-            raise ScenarioError(f"step {number}: no device {name!r} is driven at this table; there are: {known}")
+            raise ScenarioError(f"step {number}: no device {name!r} at this table; expected one of: {known}")
     if step.load and step.deck not in decks:
-        raise ScenarioError(f"step {number}: no deck {step.deck!r}; in the cupboard are {', '.join(decks)}")
+        raise ScenarioError(f"step {number}: no deck {step.deck!r}; expected one of {', '.join(decks)}")
     if step.wait_s is not None and step.wait_s < 0:
-        raise ScenarioError(f"step {number}: wait_s is less than nothing: {step.wait_s:g}")
+        raise ScenarioError(f"step {number}: wait_s is negative: {step.wait_s:g}")
     if step.do == "configure" and "setup" in step.fields and not step.refused:
         try:
             same = msgspec.convert(step.fields["setup"], Setup) == setup
         except msgspec.ValidationError as error:
             raise ScenarioError(f"step {number}: {error}") from None
         if not same:
-            raise ScenarioError(f"step {number}: another set-up than that of the scenario; write it under `table`")
+            raise ScenarioError(f"step {number}: a different set-up than the scenario's; write it under `table`")
 
 
 def _check(number: int, step: ScenarioStep) -> None:
@@ -136,15 +136,15 @@ def _check(number: int, step: ScenarioStep) -> None:
         found = " and ".join(verbs) or "none"
         raise ScenarioError(f"step {number}: needs exactly one of {', '.join(_VERBS)}; it has {found}")
     if step.do and step.do not in ACTIONS:
-        raise ScenarioError(f"step {number}: no action {step.do!r}; there are {', '.join(sorted(ACTIONS))}")
+        raise ScenarioError(f"step {number}: unknown action {step.do!r}; expected one of {', '.join(sorted(ACTIONS))}")
     if step.refused and step.refused not in (*CLAUSES, MACHINE):
-        raise ScenarioError(f"step {number}: refused by {step.refused!r}, which is no clause and not {MACHINE!r}")
+        raise ScenarioError(f"step {number}: refused by {step.refused!r}, which is neither a clause nor {MACHINE!r}")
     if step.routine and step.routine not in ("open", "round", "work"):
-        raise ScenarioError(f"step {number}: no routine {step.routine!r}; there are open, round and work")
+        raise ScenarioError(f"step {number}: unknown routine {step.routine!r}; expected open, round or work")
 
 
 class ScenarioResult(msgspec.Struct):
-    """How a scenario went. `problems` is empty where all of it was seen."""
+    """The result of a scenario. `problems` is empty if it passed."""
 
     title: str
     problems: list[str]
@@ -201,7 +201,7 @@ def _routine(people: People, step: ScenarioStep) -> str:
     if step.to and not seen():
         return f"no {step.to} was seen in `{step.routine}`"
     if step.stuck:
-        return "" if not done else f"people could finish `{step.routine}`, and should have been stuck"
+        return "" if not done else f"people finished `{step.routine}`, and should have been stuck"
     return "" if done else f"people could not finish `{step.routine}`"
 
 
@@ -217,13 +217,13 @@ def _do(people: People, step: ScenarioStep) -> str:
         data = {"who": step.who or WHO[role], "role": role, "action": step.do, **fields}
         action = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        return f"{step.do} cannot be done like this: {error}"
+        return f"{step.do} is invalid: {error}"
     people.pause()
     made = people.house.report(action)  # type: ignore[arg-type]
     people.house.look()
     refusals = [event for event in made if event.kind in ("action.refused", "cut.refused")]
     if step.refused and not refusals:
-        return f"{step.do} was taken, and should have been refused"
+        return f"{step.do} was accepted, and should have been refused"
     if refusals and not step.refused:
         return f"{step.do} was refused: {refusals[0].data['reason']}"
     if refusals and step.refused not in (refusals[0].clause or (MACHINE,)):
@@ -334,7 +334,7 @@ def _at_the_end(end: ScenarioEnd, house: House) -> list[str]:
 
 
 def _untrue(house: House) -> list[str]:
-    """Between rounds, what the table believes of each deck must be what is true."""
+    """Between rounds, the ledger of each deck must match the physical cards."""
     if house.state.table is not TableState.BETTING:
         return []
     problems = []

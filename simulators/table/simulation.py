@@ -27,7 +27,7 @@ PEOPLE = (
 
 
 class Simulation:
-    """What plays the hardware and the people of a daemon: for the screen's panel, and for the robot dealer."""
+    """Simulates the hardware and the people of a daemon."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class Simulation:
                 self.robot.doing = f"waits: {why}"
 
     def followed(self, action: Action) -> None:
-        """A person has told the table something, and it took it."""
+        """Carry out what a person has reported on the screen."""
         self.robot.hands.carry_out(action)
 
     def describe(self) -> dict[str, Any]:
-        """How things stand, for the panel."""
+        """The state of the simulation, for the panel."""
         state = self._table.state
         used = {*state.decks, *state.retired}
         return {
@@ -112,7 +112,7 @@ class Simulation:
         }
 
     def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What the panel asks for; ValueError says what is wrong with it."""
+        """Carry out a request of the panel; raises ValueError if it is invalid."""
         do = request.get("do")
         if do in ("pause", "resume"):
             self.playing = do == "resume"
@@ -121,7 +121,7 @@ class Simulation:
         elif do == "speed":
             speed = request.get("speed")
             if not isinstance(speed, int | float) or isinstance(speed, bool) or not 0.1 <= speed <= 100:
-                raise ValueError("speed: a number from 0.1 to 100 is wanted")
+                raise ValueError("speed: expected a number from 0.1 to 100")
             self.speed = float(speed)
         else:
             try:
