@@ -70,7 +70,7 @@ def test_a_scenario_plays_the_same_twice() -> None:
         ('title = "x"\nstep = [{ do = "open_table", refused = true }]', "expected `str`, got `bool`"),
         (
             'title = "x"\nstep = [{ do = "open_table", refused = "13.Z" }]',
-            "refused by '13.Z', which is neither a clause",
+            "'13.Z', which is neither a clause",
         ),
         ('title = "x"\nstep = [{ door = "ajar", device = "shoe" }]', "ajar"),
         ('title = "x"\nstep = [{ door = "open", device = "oven" }]', "no device 'oven'"),
