@@ -17,6 +17,7 @@ from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
 from controller.core.state import Event, State
 from controller.core.step import ByHand
+from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import Cards
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.table.house import House
@@ -103,7 +104,9 @@ class Robot(People):
     def take(self) -> bool:
         """Take the cards from an exit if the guide says so: hands do that without being asked."""
         step = self.step()
-        return step.by_hand is ByHand.TAKE and step.device in self.house.wired and self._take(step)
+        if step.by_hand is not ByHand.TAKE or self.house.wired[step.device].device.mechanics.mode is Mode.WORKING:
+            return False
+        return self.hands.take(step.device)
 
     def bets(self) -> tuple[int, ...]:
         """Who has wagered this time."""
