@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from controller.core import actions as act
 from controller.core.actions import Action
@@ -16,7 +16,7 @@ from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
 from controller.core.setup import Setup
 from controller.core.state import Event, State
-from controller.core.step import ByHand
+from controller.core.step import ByHand, Offer
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import Cards
 from simulators.devices.device import SimulatedDevice, SimulatedTable
@@ -88,6 +88,10 @@ class Robot(People):
 
     def pause(self) -> None:
         """Real time passes between two things, not here."""
+
+    def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
+        """The daemon sets its table up from its configuration."""
+        return None if name == "configure" else super().fields(name, offer)
 
     def trouble(self) -> str:
         """What a person should see to; empty if nothing is wrong."""
