@@ -43,7 +43,7 @@ _OPENING: dict[DeckState, tuple[str, str, str]] = {
 
 
 def allowed_actions(state: State) -> tuple[str, ...]:
-    """The actions that the machines allow now, whatever their guards may say."""
+    """The actions that the state machines allow now; the rules may still refuse them."""
     return tuple(name for name, kind in ACTIONS.items() if _possible(state, kind))
 
 
@@ -65,7 +65,7 @@ def current_step(state: State, now_ms: int) -> Step:
         or _gather(state)
         or _warning(state)
         or _ordinary(state, now_ms)
-        or Step("Wait.", "The devices are at work.")
+        or Step("Wait.", "The devices are working.")
     )
 
 
@@ -150,20 +150,20 @@ def _looking(state: State, deck: str) -> Step | None:
 
 
 def _ready(state: State, device: str) -> bool:
-    """Whether a device could bring out what is in it."""
+    """Whether a device can bring out its cards."""
     found = state.devices[device]
     return found.state is DeviceState.READY and found.online and not found.hindered and found.at_exit is None
 
 
 def _open_first(state: State, device: str) -> tuple[str, tuple[Offer, ...]]:
-    """What comes before a hand can reach into a device, in words and as an action. One that is off opens by its key."""
+    """What comes before a hand can reach into a device, as text and as an action. One that is off opens with a key."""
     if not device or not state.devices[device].locked or not state.devices[device].online:
         return "", ()
-    return f"The {device} is locked: say that you open it. ", ({"action": "open_device", "device": device},)
+    return f"The {device} is locked: report that you are opening it. ", ({"action": "open_device", "device": device},)
 
 
 def _refused(state: State, device: str) -> str:
-    """What stands in the way of a device, in words; empty where nothing does."""
+    """Why a device refused its last command, as text; empty if it did not."""
     hindered = state.devices[device].hindered
     return f"The {device} refused: {hindered}." if hindered else ""
 
@@ -185,7 +185,7 @@ def _warning(state: State) -> Step | None:
             first, opened = _open_first(state, warned.device)
             freed: Offer = {"action": "free_jam", "device": warned.device}
             return Step(
-                f"{first}Free the jam in the {warned.device} and say so.",
+                f"{first}Free the jam in the {warned.device} and report it.",
                 _refused(state, warned.device) or warned.text,
                 clause,
                 (*opened, freed),
@@ -304,7 +304,9 @@ def _betting(state: State, now_ms: int) -> Step | None:
     if refusal:
         out: Offer = {"action": "unload_deck", "deck": due_deck(state)}
         return _because("No round can start with this deck: take it out.", refusal, out)
-    return Step("Take the bets, then say: no more bets.", "The deck is loaded.", ("10",), ({"action": "close_bets"},))
+    return Step(
+        "Take the bets, then announce: no more bets.", "The deck is loaded.", ("10",), ({"action": "close_bets"},)
+    )
 
 
 def _dealing(state: State, now_ms: int) -> Step | None:
@@ -347,7 +349,7 @@ def _stub(state: State) -> Step | None:
     if round_.stub_out and stub_count_due(state):
         due = ("8.E", "9.D", "10.C")
         return Step(
-            "Count the stub face down, and say how many.", "Its count is due.", due, ({"action": "count_stub"},)
+            "Count the stub face down, and enter the number.", "Its count is due.", due, ({"action": "count_stub"},)
         )
     return None
 
@@ -356,7 +358,7 @@ def _acting(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)) and not waits_for_players(_round(state)):
         return _dealing(state, now_ms)
     acted: Offer = {"action": "players_acted"}
-    why = "Then say that all have acted."
+    why = "Report it when all have acted."
     return _stub(state) or Step("Ask each player to play or fold.", why, ("11.D(2)",), (acted,))
 
 
@@ -383,8 +385,8 @@ def _idle(state: State, now_ms: int) -> Step | None:
         if not self_reshuffling(state) and deck.state in (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED,
                                                           DeckState.CUT, DeckState.DELIVERED):  # fmt: skip
             spread: Offer = {"action": "spread_deck", "deck": name}
-            return Step(f"Spread deck {name} face down.", "Nobody plays.", ("5.H",), (spread,))
-    return Step("Wait for a player.", "Nobody plays.", ("5.H",), ({"action": "player_arrived"},))
+            return Step(f"Spread deck {name} face down.", "No player is at the table.", ("5.H",), (spread,))
+    return Step("Wait for a player.", "No player is at the table.", ("5.H",), ({"action": "player_arrived"},))
 
 
 def _round(state: State) -> Round:
@@ -393,7 +395,7 @@ def _round(state: State) -> Round:
 
 
 def _hand(place: str) -> str:
-    """`seat3` as people say it."""
+    """`seat3` as text."""
     return f"seat {place[4:]}" if place.startswith("seat") else f"the {place}"
 
 
