@@ -1,4 +1,4 @@
-"""The hands around running simulated devices: inject and mend faults, load decks, take stacks, over a Unix socket.
+"""Controls running simulated devices over a Unix socket: inject and mend faults, load decks, take stacks.
 
 One request is one line of JSON, {"do": ...}; the answer is one line too: {"ok": true, ...}, or false and "error".
 """
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from firmware_bridge.wire.messages import ButtonName
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.pipes.endpoints import Endpoint
@@ -30,7 +30,7 @@ class ControlError(Exception):
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True):
-    """What a person's hand does."""
+    """One request."""
 
     do: str
     device: str = ""
@@ -78,14 +78,14 @@ class Hands:
             raise ControlError(str(error)) from None
         doing = self._doing.get(request.do)
         if doing is None:
-            raise ControlError(f"{request.do!r} cannot be done; known are {', '.join(self._doing)}")
+            raise ControlError(f"unknown request {request.do!r}; expected one of {', '.join(self._doing)}")
         try:
             return doing(request)
         finally:
             self.look()
 
     def look(self) -> None:
-        """Let every endpoint see what a hand has changed."""
+        """Let every endpoint take up what was changed."""
         for endpoint in self.endpoints.values():
             endpoint.poke()
 
@@ -94,17 +94,17 @@ class Hands:
 
     def _device(self, request: Request) -> tuple[SimulatedDevice, float]:
         if request.device not in self._devices:
-            raise ControlError(f"no device {request.device!r}; there are {', '.join(self._devices)}")
+            raise ControlError(f"unknown device {request.device!r}; expected one of {', '.join(self._devices)}")
         return self._devices[request.device], self.endpoints[request.device].driver.now()
 
     def _fault(self, request: Request) -> FaultName:
         try:
             return FaultName(request.fault)
         except ValueError:
-            raise ControlError(f"no fault {request.fault!r}; there are {', '.join(FaultName)}") from None
+            raise ControlError(f"unknown fault {request.fault!r}; expected one of {', '.join(FaultName)}") from None
 
     def _status(self, request: Request) -> dict[str, Any]:
-        """Where the cards are, by number alone: nobody learns from here what is in a deck."""
+        """How many cards are where; never which ones."""
         piles = self.table.cards.snapshot()
         return {
             "cards": {spot: len(pile) for spot, pile in piles.items()},
@@ -138,7 +138,7 @@ class Hands:
         device, now = self._device(request)
         spots = [
             spot
-            for spot in self.table.cards.spots(Place.TABLE)
+            for spot in self.table.cards.spots(CardPlace.TABLE)
             if not request.deck or self.table.cards.pile(spot)[0].deck == request.deck
         ]
         if not spots:
@@ -150,18 +150,18 @@ class Hands:
 
     def _take(self, request: Request) -> dict[str, Any]:
         device, now = self._device(request)
-        target = Spot(Place.HAND, request.seat) if request.seat else ON_THE_TABLE
+        target = Spot(CardPlace.HAND, request.seat) if request.seat else ON_THE_TABLE
         return {"cards": len(device.take(target, now))}
 
     def _gather(self, request: Request) -> dict[str, Any]:
         """All cards from hands, rack and floor come back to the table, each deck to its own pile."""
         cards, gathered = self.table.cards, 0
-        loose = [*cards.spots(Place.HAND), *cards.spots(Place.RACK), ON_THE_TABLE]
+        loose = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.RACK), ON_THE_TABLE]
         for spot in loose:
             for card in cards.pile(spot):
                 if card.face_up:
                     cards.flip(card)
-                cards.move_card(card, spot, Spot(Place.TABLE, self.table.decks.index(card.deck)))
+                cards.move_card(card, spot, Spot(CardPlace.TABLE, self.table.decks.index(card.deck)))
                 gathered += 1
         return {"cards": gathered}
 
@@ -169,7 +169,7 @@ class Hands:
         device, now = self._device(request)
         names = {"green": ButtonName.GREEN, "red": ButtonName.RED}
         if request.button not in names:
-            raise ControlError(f"no button {request.button!r}; there are {', '.join(names)}")
+            raise ControlError(f"unknown button {request.button!r}; expected one of {', '.join(names)}")
         device.press(names[request.button], now)
         return {}
 
@@ -182,11 +182,11 @@ class Hands:
 
 @contextlib.asynccontextmanager
 async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder: Path) -> AsyncIterator[Hands]:
-    """Put the devices of a table on their endpoints, and listen in the folder for what `ask` asks."""
+    """Connect the devices of a table to their endpoints, and serve the requests of `ask` in this folder."""
     hands = Hands(table, endpoints)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The asker is gone, or babbles; or he says nothing, and we end.
+        # The client is gone or sends garbage; or it is silent when the simulation ends.
         with contextlib.suppress(OSError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
             line = await reader.readline()
             if line:
@@ -196,7 +196,7 @@ async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder:
 
     path = folder / SOCKET_NAME
     if _answers(path):
-        raise FileExistsError(f"simulators run in {folder} already; stop them first")
+        raise FileExistsError(f"simulators are already running in {folder}; stop them first")
     async with contextlib.AsyncExitStack() as stack:
         for endpoint in endpoints.values():
             await endpoint.start()
@@ -209,7 +209,7 @@ async def running(table: SimulatedTable, endpoints: dict[str, Endpoint], folder:
 
 
 def _answers(path: Path) -> bool:
-    """Whether somebody listens there; a socket whose owner was killed answers no more."""
+    """Whether a process serves this socket; one whose owner was killed does not answer."""
     with socket.socket(socket.AF_UNIX) as connection:
         return connection.connect_ex(str(path)) == 0
 
@@ -225,10 +225,10 @@ def ask(folder: Path, **request: Any) -> dict[str, Any]:
             line = connection.makefile("rb").readline()
         except OSError as error:
             raise ControlError(
-                f"no simulators run in {folder} ({error.strerror or error}); start them: shoesim run"
+                f"no simulators are running in {folder} ({error.strerror or error}); start them: shoesim run"
             ) from None
     if not line:
-        raise ControlError(f"the simulators in {folder} gave no answer")
+        raise ControlError(f"the simulators in {folder} did not answer")
     answer: dict[str, Any] = json.loads(line)
     if not answer.pop("ok"):
         raise ControlError(answer["error"])

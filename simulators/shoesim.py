@@ -1,4 +1,4 @@
-"""`shoesim`: runs simulated devices, and is the hand that breaks, mends and loads them while they run."""
+"""The `shoesim` command: runs simulated devices, injects faults and moves cards while they run, plays scenarios."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def _place(context: click.Context, option: click.Parameter, value: str | None) -
     kind, colon, socket = (value or "pty").partition(":")
     if (kind in ("pty", "tcp") and not colon) or (kind in ("qemu-serial", "qemu-usb") and socket):
         return value
-    raise click.BadParameter(f"{value!r} is no place; known are pty, tcp, qemu-serial:SOCKET and qemu-usb:SOCKET")
+    raise click.BadParameter(f"unknown place {value!r}; expected pty, tcp, qemu-serial:SOCKET or qemu-usb:SOCKET")
 
 
 folder_option = click.option(
@@ -44,14 +45,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dragonshoe")
 def cli() -> None:
-    """Simulated shuffler and shoe: the hardware for those who have none."""
+    """Simulated shuffler and shoe: the hardware for a machine without devices."""
 
 
 @cli.command()
 @folder_option
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides everything that chance decides.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True,
-              help="How much faster than life the devices work.")  # fmt: skip
+              help="How many times faster than real devices they work.")  # fmt: skip
 @click.option("--tcp", is_flag=True, help="On TCP ports of this machine instead of ptys.")
 @click.option("--shuffler", "shuffler_at", callback=_place, metavar="PLACE",
               help="Where the shuffler is, if not on a pty: tcp, or in a virtual machine: qemu-serial:SOCKET or "
@@ -153,7 +154,7 @@ def _announce(endpoints: dict[str, Endpoint], folder: Path, announce: bool) -> N
     sys.stdout.flush()
 
 
-def _tell(as_json: bool, folder: Path, **request: Any) -> None:
+def _request(as_json: bool, folder: Path, **request: Any) -> None:
     try:
         answer = ask(folder, **request)
     except ControlError as error:
@@ -175,54 +176,53 @@ def _print_status(answer: dict[str, Any]) -> None:
         click.echo(f"{count:>4} cards {spot.lower()}")
 
 
+def device_command(function: Callable[..., None]) -> click.Command:
+    """A command that does something at a running device."""
+    for option in (json_option, folder_option, click.argument("device", type=DEVICES)):
+        function = option(function)
+    return cli.command()(function)
+
+
+fault_argument = click.argument("fault", type=click.Choice([str(fault) for fault in FaultName]))
+
+
 @cli.command()
 @folder_option
 @json_option
 def status(folder: Path, as_json: bool) -> None:
     """Where the cards are, and what is wrong with the devices."""
-    _tell(as_json, folder, do="status")
+    _request(as_json, folder, do="status")
 
 
-@cli.command()
-@click.argument("device", type=DEVICES)
-@click.argument("fault", type=click.Choice([str(fault) for fault in FaultName]))
-@click.option("--after-cards", type=click.IntRange(0, 1000), default=0, help="Let so many cards move before.")
-@click.option("--for", "for_s", type=click.FloatRange(min=0), help="Seconds, for power and wire; else until mended.")
-@folder_option
-@json_option
+@device_command
+@fault_argument
+@click.option("--after-cards", type=click.IntRange(0, 1000), default=0, help="Trigger after N cards have moved.")
+@click.option("--for", "for_s", type=click.FloatRange(min=0),
+              help="Seconds, for faults of power and wire; default: until it is mended.")  # fmt: skip
 def inject(device: str, fault: str, after_cards: int, for_s: float | None, folder: Path, as_json: bool) -> None:
-    """Let something go wrong with a running device."""
-    _tell(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
+    """Inject a fault into a running device."""
+    _request(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
 
 
-@cli.command()
-@click.argument("device", type=DEVICES)
-@click.argument("fault", type=click.Choice([str(fault) for fault in FaultName]))
-@folder_option
-@json_option
+@device_command
+@fault_argument
 def mend(device: str, fault: str, folder: Path, as_json: bool) -> None:
-    """Put it right again: plug in, switch on, free the jam."""
-    _tell(as_json, folder, do="mend", device=device, fault=fault)
+    """Take a fault back: plug in, switch on, free the jam."""
+    _request(as_json, folder, do="mend", device=device, fault=fault)
 
 
-@cli.command()
-@click.argument("device", type=DEVICES)
+@device_command
 @click.argument("deck", default="")
-@folder_option
-@json_option
 def load(device: str, deck: str, folder: Path, as_json: bool) -> None:
     """Put a deck from the table into a device."""
-    _tell(as_json, folder, do="load", device=device, deck=deck)
+    _request(as_json, folder, do="load", device=device, deck=deck)
 
 
-@cli.command()
-@click.argument("device", type=DEVICES)
+@device_command
 @click.argument("seat", type=click.IntRange(0, 7), default=0)
-@folder_option
-@json_option
 def take(device: str, seat: int, folder: Path, as_json: bool) -> None:
     """Take the cards at a device's exit: to a seat, or to the table."""
-    _tell(as_json, folder, do="take", device=device, seat=seat)
+    _request(as_json, folder, do="take", device=device, seat=seat)
 
 
 @cli.command()
@@ -230,34 +230,28 @@ def take(device: str, seat: int, folder: Path, as_json: bool) -> None:
 @json_option
 def gather(folder: Path, as_json: bool) -> None:
     """Bring all loose cards back to the table, each to its deck."""
-    _tell(as_json, folder, do="gather")
+    _request(as_json, folder, do="gather")
 
 
-@cli.command()
-@click.argument("device", type=DEVICES)
+@device_command
 @click.argument("button", type=click.Choice(["green", "red"]))
-@folder_option
-@json_option
 def press(device: str, button: str, folder: Path, as_json: bool) -> None:
     """Press a button on a device."""
-    _tell(as_json, folder, do="press", device=device, button=button)
+    _request(as_json, folder, do="press", device=device, button=button)
 
 
-@cli.command()
-@click.argument("device", type=DEVICES)
+@device_command
 @click.argument("state", type=click.Choice(["open", "close"]))
-@folder_option
-@json_option
 def door(device: str, state: str, folder: Path, as_json: bool) -> None:
     """Open or close a device's door."""
-    _tell(as_json, folder, do="door", device=device, is_open=state == "open")
+    _request(as_json, folder, do="door", device=device, is_open=state == "open")
 
 
 @cli.command("play")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print the journal as JSON Lines.")
 def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
-    """Play scenarios through the real stack, in virtual time. Exit 0 when all that must be seen was seen.
+    """Play scenarios through the real stack, in virtual time. Exit 0 when all of them pass.
 
     \b
     Example: shoesim play tests/scenarios/*.toml
@@ -281,20 +275,20 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
 
 
 @cli.command("campaign")
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides everything.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--rounds", type=click.IntRange(min=0), default=1000, show_default=True, help="Rounds to play.")
 @click.option("--faults", default="", metavar="RATE|N",
               help="What goes wrong: a rate for each round (0.5), or a number for all rounds (10000).")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True,
               help="Processes; the result does not depend on it.")  # fmt: skip
-@click.option("--shift", type=click.IntRange(min=0), help="Play this shift alone, to repeat what has failed.")
+@click.option("--shift", type=click.IntRange(min=0), help="Play only this shift, to repeat a failure.")
 @click.option("--only", default="", metavar="N,N", help="With --shift: only these mishaps come; `none` for none.")
-@click.option("--defect", default="", metavar="NAME", help="Plant this defect, and see whether it is caught.")
+@click.option("--defect", default="", metavar="NAME", help="Plant this defect and check that it is caught.")
 @click.option("--defects", is_flag=True, help="Plant every defect, one after another, after the rounds.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the report as one page with plots.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def campaign_(as_json: bool, **options: Any) -> None:
-    """Play rounds in which everything goes wrong. Exit 0 when all that must hold has held.
+    """Play rounds with faults and mistakes of every kind. Exit 0 when every check has held.
 
     \b
     Examples:
@@ -307,7 +301,8 @@ def campaign_(as_json: bool, **options: Any) -> None:
 
     defect = options["defect"]
     if defect and defect not in DEFECTS:
-        raise click.BadParameter(f"no defect {defect!r}; there are: {', '.join(DEFECTS)}", param_hint="--defect")
+        known = ", ".join(DEFECTS)
+        raise click.BadParameter(f"unknown defect {defect!r}; expected one of {known}", param_hint="--defect")
     try:
         good = run_campaign(json=as_json, **options)
     except OSError as error:

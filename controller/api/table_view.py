@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core import ledger
-from controller.core.guide import Step, next_step
+from controller.core.guide import next_step
 from controller.core.names import command_name, place_name, spoken
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import next_place
 from controller.core.rules.guards import counts, in_service, life_ms
 from controller.core.rules.sign_in import STRANGER
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
+from controller.core.step import Step
 
 # What removes the cause of a warning.
 _REMEDY = {
@@ -75,19 +76,10 @@ def step(found: Step) -> dict[str, Any]:
         "text": found.text,
         "why": found.why,
         "clause": list(found.clause),
-        "who": _whose(found),
+        "who": str(found.by[0]) if found.by else "device",
         "do": [dict(offer) for offer in found.do],
         "allowed_actions": list(found.allowed_actions),
     }
-
-
-def _whose(found: Step) -> str:
-    """Whose turn it is, as the sentence says."""
-    if "floorperson" in found.text:
-        return "floor"
-    if found.text.startswith("Wait") or " brings " in found.text:
-        return "device"
-    return "dealer"
 
 
 def _round(state: State, round_: Round) -> dict[str, Any]:

@@ -4,6 +4,7 @@ It refuses nothing, reads no clock, and looks at nothing but the state and the e
 allow in this state is an error of the caller, and raises the state machine's own error.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,5 +1,6 @@
 """A decision in the making: events are emitted one by one, and each is applied to the state at once."""
 
+# mypyc
 from __future__ import annotations
 
 import functools

@@ -1,13 +1,17 @@
-"""What the dealer is told now: the next step, why, and what else is possible. It only looks at the state."""
+"""The next step at the table: what to do, why, by whom, and with which actions. It only reads the state.
 
+The screen and the CLI show it; the simulated people follow it, and so prove that it leads back to play from anywhere.
+"""
+
+# mypyc
 from __future__ import annotations
 
 import msgspec
 
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, OnDeck, OnDevice, ReceiveDeck
+from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
-from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, next_place
 from controller.core.rules.guards import (
@@ -25,23 +29,10 @@ from controller.core.rules.guards import (
 )
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
+from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-
-Offer = dict[str, str | bool]  # an action, and those of its fields that the state knows
-
-
-class Step(msgspec.Struct, frozen=True):
-    """What is to be done now. `do` has the actions that say that it was done; where a device will see it, none."""
-
-    text: str
-    why: str = ""
-    clause: tuple[str, ...] = ()
-    do: tuple[Offer, ...] = ()
-    allowed_actions: tuple[str, ...] = ()
-
-
-_ACTIONS: tuple[type[Action], ...] = AnyAction.__args__
+from firmware_bridge.wire.messages import Eject
 
 _OPENING: dict[DeckState, tuple[str, str, str]] = {
     DeckState.RECEIVED: ("The dealer inspects deck {}.", Rule.INSPECT_DECK, "inspect_deck"),
@@ -53,8 +44,8 @@ _OPENING: dict[DeckState, tuple[str, str, str]] = {
 
 
 def allowed_actions(state: State) -> tuple[str, ...]:
-    """The actions that the machines allow now, whatever their guards may say."""
-    return tuple(str(kind.__struct_config__.tag) for kind in _ACTIONS if _possible(state, kind))
+    """The actions that the state machines allow now; the rules may still refuse them."""
+    return tuple(name for name, kind in ACTIONS.items() if _possible(state, kind))
 
 
 def _possible(state: State, kind: type[Action]) -> bool:
@@ -64,15 +55,20 @@ def _possible(state: State, kind: type[Action]) -> bool:
 
 
 def next_step(state: State, now_ms: int) -> Step:
+    """The one thing that the table waits for, with all actions that are allowed."""
+    step = current_step(state, now_ms)
+    return msgspec.structs.replace(step, clause=cite(state, step.clause), allowed_actions=allowed_actions(state))
+
+
+def current_step(state: State, now_ms: int) -> Step:
     """The one thing that the table waits for."""
-    step = (
+    return (
         _void(state)
         or _gather(state)
         or _warning(state)
         or _ordinary(state, now_ms)
-        or Step("Wait.", "The devices are at work.")
+        or Step("Wait.", "The devices are working.")
     )
-    return msgspec.structs.replace(step, clause=cite(state, step.clause), allowed_actions=allowed_actions(state))
 
 
 # --- when something is wrong ----------------------------------------------------------------------------------------
@@ -88,7 +84,7 @@ def _void(state: State) -> Step | None:
 
 
 def _gather(state: State) -> Step | None:
-    if state.table in (TableState.DEALING, TableState.ACTING, TableState.REVEALING, TableState.CLEARING):
+    if state.table in IN_A_ROUND:
         return None  # a round is never held up by the other deck
     for name, deck in state.decks.items():
         if deck.state in GATHERED_STATES:
@@ -108,38 +104,68 @@ def _gather_one(state: State, name: str) -> Step:
         leaves: Offer = {"action": "remove_deck", "deck": name}
         return Step(f"A floorperson takes deck {name} off the table.", locked_out, (Rule.WRONG_COUNT,), (leaves,))
     if place == ledger.MISSING:
+        looking = _looking(state, name)
+        if looking:
+            return looking
         number = deck.cards[place]
         text = (
             f"{number} cards of deck {name} are missing: find them" if number > 0 else f"Deck {name} has too many cards"
         )
-        offers = (*((gathered,) if number > 0 else ()), {"action": "declare_missing", "deck": name})
-        return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers)
+        ready = [each for each in state.devices if _ready(state, each)]
+        look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
+        declared: Offer = {"action": "declare_missing", "deck": name}
+        offers = (gathered, *look, declared) if number > 0 else (declared,)
+        return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     if place == ledger.TAKEN:
         text = "Lay the cards that were taken from the shoe last on the pile, and count them."
         return Step(text, "They were taken as the round became void.", do=(gathered,))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} brings its cards out.", why)
-        # To take them is all: the device tells. Who finds none looks for the button, and no other presses it.
+        # No button for an empty exit beside this text: it would be pressed after the cards were taken.
         exit_ = ledger.IN_DEVICE[device][-1]
-        return Step(f"Take the cards from the {device}. If none lie there, say so: gather cards, {exit_}, 0.", why)
+        text = f"Take the cards from the {device}. If the exit is empty, record 0 cards at the {exit_}."
+        empty: Offer = {"action": "gather_cards", "deck": name, "place": exit_, "cards": 0}
+        return Step(text, why, by_hand=ByHand.TAKE, device=device, if_empty=empty)
     first, opened = _open_first(state, device)
     if device and state.devices[device].state is DeviceState.JAMMED:
         text = f"{first}Free the jam in the {device}, or take all cards out by hand and count them."
         freed: Offer = {"action": "free_jam", "device": device}
         return Step(text, _refused(state, device) or why, do=(*opened, freed, gathered))
+    if device and state.devices[device].hindered and state.devices[device].online:
+        text = f"See to the {device}, and try again; or take all cards out by hand and count them."
+        again: Offer = {"action": "try_again", "device": device}
+        return Step(text, _refused(state, device), do=(again, *opened, gathered))
     return Step(f"{first}Gather the cards at {_hand(device or place)}, and count them.", why, do=(*opened, gathered))
 
 
+def _looking(state: State, deck: str) -> Step | None:
+    """A device that is emptied to find the missing cards of a deck."""
+    for name, device in state.devices.items():
+        given = device.at_exit or device.doing
+        if given and isinstance(given.command, Eject) and given.deck == deck:
+            why = f"Cards of deck {deck} are missing."
+            if device.at_exit:
+                return Step(f"Take the cards from the {name}.", why, by_hand=ByHand.TAKE, device=name)
+            return Step(f"The {name} brings its cards out.", why)
+    return None
+
+
+def _ready(state: State, device: str) -> bool:
+    """Whether a device can bring out its cards."""
+    found = state.devices[device]
+    return found.state is DeviceState.READY and found.online and not found.hindered and found.at_exit is None
+
+
 def _open_first(state: State, device: str) -> tuple[str, tuple[Offer, ...]]:
-    """What comes before a hand can reach into a device, in words and as an action."""
-    if not device or not state.devices[device].locked:
+    """What comes before a hand can reach into a device, as text and as an action. One that is off opens with a key."""
+    if not device or not state.devices[device].locked or not state.devices[device].online:
         return "", ()
-    return f"The {device} is locked: say that you open it. ", ({"action": "open_device", "device": device},)
+    return f"The {device} is locked: report that you are opening it. ", ({"action": "open_device", "device": device},)
 
 
 def _refused(state: State, device: str) -> str:
-    """What stands in the way of a device, in words; empty where nothing does."""
+    """Why a device refused its last command, as text; empty if it did not."""
     hindered = state.devices[device].hindered
     return f"The {device} refused: {hindered}." if hindered else ""
 
@@ -155,31 +181,38 @@ def _warning(state: State) -> Step | None:
                 f"A floorperson clears the warning {key}." if warned.needs == "floor" else f"Clear the warning {key}."
             )
             cleared: Offer = {"action": "clear_warning", "warning": key}
-            return Step(text, f"It was: {warned.text}.", clause, (cleared,))
+            return Step(text, f"It was: {warned.text}.", clause, (cleared,), role=Role(warned.needs))
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
             first, opened = _open_first(state, warned.device)
             freed: Offer = {"action": "free_jam", "device": warned.device}
             return Step(
-                f"{first}Free the jam in the {warned.device} and say so.",
+                f"{first}Free the jam in the {warned.device} and report it.",
                 _refused(state, warned.device) or warned.text,
                 clause,
                 (*opened, freed),
             )
         if device and device.told:
             text = f"Is the {warned.device} empty? Then a technician or a floorperson accepts it again."
-            why = f"It has done what is not written: {warned.text}."
+            why = f"The journal is missing events from this device: {warned.text}."
             return Step(text, why, clause, ({"action": "accept_device", "device": warned.device},))
         if device:
-            seen_to, opened = f"See to the {warned.device}", ()
+            text, opened, move = f"See to the {warned.device}", (), ByHand.CHECK
             if device.online and key == f"{warned.device}.door":
-                # It may have been closed while the device was off, and nobody was told.
+                # The device does not report a door that was closed while it was off.
                 first, opened = _open_first(state, warned.device)
-                seen_to = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
-            text = f"{seen_to}, or a floorperson takes it out of service."
-            taken_out: Offer = {"action": "take_out_of_service", "device": warned.device}
-            return Step(text, warned.text, (*clause, Rule.OUT_OF_SERVICE), (*opened, taken_out))
-        return Step("See to the warning.", warned.text, clause)
+                text = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
+                move = ByHand.CLOSE
+            return Step(
+                f"{text}, or a floorperson takes it out of service.",
+                warned.text,
+                (*clause, Rule.OUT_OF_SERVICE),
+                (*opened, {"action": "take_out_of_service", "device": warned.device}),
+                by_hand=move,
+                device=warned.device,
+                role=Role.FLOOR,
+            )
+        return Step("See to the warning.", warned.text, clause, role=Role.DEALER)
     return None
 
 
@@ -203,6 +236,9 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         text = "A floorperson takes one of the decks off the table."
         return _because(text, refusal, {"action": "remove_deck"})
     refusal = no_way_to_deal(state)
+    loaded = [name for name, deck in state.decks.items() if deck.state is DeckState.LOADED]
+    if refusal and loaded:
+        return _because(f"Take deck {loaded[0]} out.", refusal, {"action": "unload_deck", "deck": loaded[0]})
     if refusal:
         needed = "shuffler" if state.method is Method.HAND else "shoe"
         text = f"A floorperson chooses another way of dealing, or puts the {needed} back in service."
@@ -212,9 +248,11 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         if device.state is DeviceState.UNKNOWN and device.refused:
             out: Offer = {"action": "take_out_of_service", "device": name}
             text = f"See to the {name}, or a floorperson takes it out of service."
-            return Step(text, f"It cannot be used here: {device.refused}.", do=(out,))
+            why = f"It cannot be used here: {device.refused}."
+            return Step(text, why, do=(out,), by_hand=ByHand.CHECK, device=name)
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            return Step(f"Connect the {name} and switch it on.", f"The {name} does not answer.")
+            text, why = f"Connect the {name} and switch it on.", f"The {name} does not answer."
+            return Step(text, why, by_hand=ByHand.CHECK, device=name)
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}
             return Step(f"See to the {name}, and try again.", _refused(state, name), do=(again,))
@@ -253,11 +291,13 @@ def _deck(state: State, name: str) -> Step | None:
         why = "The cover card goes in at least ten cards from the top."
         return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
+        if name != due_deck(state):
+            return None
         where = "Take deck {} into the hand." if state.method is Method.HAND else "Put deck {} into the shoe."
         return Step(where.format(name), "It is its turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},))
-    if found is DeckState.SHUFFLED:
-        exit_ = state.devices["shuffler"].at_exit
-        return Step(f"Take deck {name} from the shuffler.", "It is shuffled.") if exit_ else None
+    if found is DeckState.SHUFFLED and state.devices["shuffler"].at_exit:
+        text = f"Take deck {name} from the shuffler."
+        return Step(text, "It is shuffled.", by_hand=ByHand.TAKE, device="shuffler")
     return None
 
 
@@ -267,7 +307,10 @@ def _betting(state: State, now_ms: int) -> Step | None:
         out: Offer = {"action": "unload_deck", "deck": due_deck(state)}
         return _because("No round can start with this deck: take it out.", refusal, out)
     return Step(
-        "Take the bets, then say: no more bets.", "The deck is loaded.", (Rule.DEALING,), ({"action": "close_bets"},)
+        "Take the bets, then announce: no more bets.",
+        "The deck is loaded.",
+        (Rule.DEALING,),
+        ({"action": "close_bets"},),
     )
 
 
@@ -290,6 +333,8 @@ def _dealing(state: State, now_ms: int) -> Step | None:
             f"Take the stack to {_hand(stack.target)}, {what}.",
             "From the dealer's left, clockwise.",
             (Rule.DEAL_STACKS,),
+            by_hand=ByHand.TAKE,
+            device="shoe",
         )
     if shoe.hindered:
         again: Offer = {"action": "try_again", "device": "shoe"}
@@ -301,14 +346,15 @@ def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
         if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
-            return Step("Take the stub from the shoe.", "All hands have their cards.", (Rule.STUB_LEAVES,))
+            text, why = "Take the stub from the shoe.", "All hands have their cards."
+            return Step(text, why, (Rule.STUB_LEAVES,), by_hand=ByHand.TAKE, device="shoe")
         first, opened = _open_first(state, "shoe" if round_.method is Method.AUTOMATED_SHOE else "")
         taken: Offer = {"action": "remove_stub"}
         return Step(f"{first}Take the stub out.", "All hands have their cards.", (Rule.STUB_LEAVES,), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
         due = (Rule.STUB_COUNT_DUE,)
         return Step(
-            "Count the stub face down, and say how many.", "Its count is due.", due, ({"action": "count_stub"},)
+            "Count the stub face down, and enter the number.", "Its count is due.", due, ({"action": "count_stub"},)
         )
     return None
 
@@ -317,7 +363,7 @@ def _acting(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)) and not waits_for_players(_round(state)):
         return _dealing(state, now_ms)
     acted: Offer = {"action": "players_acted"}
-    why = "Then say that all have acted."
+    why = "Report it when all have acted."
     return _stub(state) or Step("Ask each player to play or fold.", why, (Rule.REVEAL_DEALER,), (acted,))
 
 
@@ -349,8 +395,8 @@ def _idle(state: State, now_ms: int) -> Step | None:
             DeckState.DELIVERED,
         ):
             spread: Offer = {"action": "spread_deck", "deck": name}
-            return Step(f"Spread deck {name} face down.", "Nobody plays.", (Rule.IDLE_TABLE,), (spread,))
-    return Step("Wait for a player.", "Nobody plays.", (Rule.IDLE_TABLE,), ({"action": "player_arrived"},))
+            return Step(f"Spread deck {name} face down.", "No player is at the table.", (Rule.IDLE_TABLE,), (spread,))
+    return Step("Wait for a player.", "No player is at the table.", (Rule.IDLE_TABLE,), ({"action": "player_arrived"},))
 
 
 def _round(state: State) -> Round:
@@ -359,7 +405,7 @@ def _round(state: State) -> Round:
 
 
 def _hand(place: str) -> str:
-    """`seat3` as people say it."""
+    """`seat3` as text."""
     return f"seat {place[4:]}" if place.startswith("seat") else f"the {place}"
 
 

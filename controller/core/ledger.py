@@ -4,6 +4,7 @@ What a sensor or a person saw is put against what the ledger has. A difference g
 more cards than there should be) and stays visible there until the cards are found or declared missing.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

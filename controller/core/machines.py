@@ -6,6 +6,7 @@ is not in the table for a state is refused there. A row without a target leaves 
 event may happen in it. The machines know nothing of rules and clauses: the guards in core/rules do.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,5 +1,6 @@
 """`Table`: a report comes in, a decision goes out. The same reports at the same times give the same decisions."""
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from controller.core.actions import (
 from controller.core.decision import TAKES, Decision, why_not
 from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
-from controller.core.guide import Step, next_step
+from controller.core.guide import next_step
 from controller.core.machines import DeckState, TableState
 from controller.core.refusal import Refusal
 from controller.core.reports import (
@@ -49,6 +50,7 @@ from controller.core.rules.automatic import follow
 from controller.core.rules.clock import deadline_ms, look_at_clock
 from controller.core.rules.guards import cannot_start
 from controller.core.state import State
+from controller.core.step import Step
 from controller.games.rulebook import Rule
 
 

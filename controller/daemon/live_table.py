@@ -5,6 +5,7 @@ with virtual ones. The caller supplies three functions: `send` sends a command t
 device's events are stored, and `withdraw` cancels a command that is no longer wanted.
 """
 
+# mypyc
 from __future__ import annotations
 
 import contextlib

@@ -80,7 +80,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
     from simulators.devices.device import SimulatedTable
     from simulators.pipes.endpoints import Endpoint, PtyEndpoint
     from simulators.table.house import capabilities, deck_names
-    from simulators.table.robot import Simulation
+    from simulators.table.simulation import Simulation
 
     setup = daemon.setup
     table = SimulatedTable(

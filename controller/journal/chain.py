@@ -5,6 +5,7 @@ canonical bytes. The canonical bytes are the JSON of clause, data, kind, seq and
 auditor can compute them in any language; docs/journal.md explains it with an example.
 """
 
+# mypyc
 from __future__ import annotations
 
 import re

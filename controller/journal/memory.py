@@ -4,6 +4,7 @@ It can be limited to a number of events: a simulated table-year has some 36 mill
 discards the events that no remaining snapshot needs.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence

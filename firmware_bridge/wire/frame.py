@@ -3,6 +3,7 @@
 Pure: bytes in, frame bodies or `BadFrame`s out. After a bad frame the decoder resumes at the next delimiter.
 """
 
+# mypyc
 from __future__ import annotations
 
 import enum

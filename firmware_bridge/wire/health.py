@@ -1,5 +1,6 @@
 """The health of a link: counters, round-trip times, and a ring buffer of the last frames."""
 
+# mypyc
 from __future__ import annotations
 
 from collections import deque

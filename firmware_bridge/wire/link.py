@@ -15,6 +15,7 @@ dropped here: the session above knows what to send again.
 Pure: bytes and time in, bytes and messages out. One class implements both ends; `opens` is True for the host's.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math

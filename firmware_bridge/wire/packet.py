@@ -1,5 +1,6 @@
 """Packets: the bodies of frames, which the two ends of a link exchange. docs/protocol.md has their layouts."""
 
+# mypyc
 from __future__ import annotations
 
 import enum

@@ -9,6 +9,7 @@ ignores events that arrive twice.
 Pure: bytes and time in, bytes and happenings out.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math

@@ -1,8 +1,9 @@
-"""What must hold, and what is looked at as a whole: the cards as they lie, the table's account of them, its journal.
+"""The checks of a campaign, and those that compare everything between rounds: physical cards, ledger and journal.
 
 Nothing here asks the core's own guards. witness.py looks on at every step.
 """
 
+# mypyc
 from __future__ import annotations
 
 import re
@@ -18,8 +19,8 @@ from controller.core.state import State, encode
 from controller.daemon.live_table import restore
 from controller.journal import JournalError
 from controller.journal.records import START
-from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
-from simulators.table.people import SOURCE
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+from simulators.table.hands import SOURCE
 
 if TYPE_CHECKING:
     from simulators.campaign.unlucky_house import UnluckyHouse
@@ -60,17 +61,17 @@ CHECKS: Final = {
 }
 
 KIND_NAMES: Final = re.compile(rb"dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
-FLOOR: Final = Spot(Place.FLOOR)
-IN_SHUFFLER: Final = (Place.INFEED, Place.SHELVES, Place.OUTPUT)
-_GROUPS: tuple[tuple[tuple[str, ...], tuple[Place | Spot, ...]], ...] = (
+FLOOR: Final = Spot(CardPlace.FLOOR)
+IN_SHUFFLER: Final = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT)
+_GROUPS: tuple[tuple[tuple[str, ...], tuple[CardPlace | Spot, ...]], ...] = (
     (("infeed", "shelves", "output"), IN_SHUFFLER),
-    (("shoe", "held", "manual_shoe", "hand"), (Place.SHOE, Place.HELD, *SOURCE.values())),
-    (("rack", "stub"), (Place.RACK,)),
+    (("shoe", "held", "manual_shoe", "hand"), (CardPlace.SHOE, CardPlace.HELD, *SOURCE.values())),
+    (("rack", "stub"), (CardPlace.RACK,)),
 )
 
 
 class Broken(Exception):
-    """Something that must hold does not."""
+    """A check has failed."""
 
     def __init__(self, check: str, text: str) -> None:
         super().__init__(f"{check}: {text}")
@@ -79,12 +80,12 @@ class Broken(Exception):
 
 
 def decks_in(pile: list[Card]) -> set[str]:
-    """The decks in a pile; a spare card that a fault has put there makes no deck."""
+    """The decks in a pile; a spare card that a fault has put there does not count."""
     return {card.deck for card in pile if card.index < DECK_SIZE}
 
 
 class Books:
-    """The cards and the journal as a whole, looked at between rounds. Counts how often it looked."""
+    """Compares cards, ledger and journal between rounds, and counts the checks."""
 
     house: UnluckyHouse
 
@@ -94,7 +95,7 @@ class Books:
         self._verified = START
 
     def check(self, name: str, good: bool, *text: object) -> None:
-        """Look once."""
+        """Make one check; raises Broken."""
         self.made[name] += 1
         if not good:
             raise Broken(name, " ".join(str(part) for part in text))
@@ -102,7 +103,7 @@ class Books:
     # --- between rounds, and at the end -------------------------------------------------------------------------------
 
     def quiet(self) -> None:
-        """Between two rounds: all that takes longer."""
+        """Between two rounds: the checks that take longer."""
         house = self.house
         self._conserved()
         strays = self._strays()
@@ -120,7 +121,7 @@ class Books:
         self._replay()
 
     def end(self) -> None:
-        """At the end of a shift: from the first event on."""
+        """At the end of a shift: replay from the first event."""
         house = self.house
         self._conserved()
         self._verified = START
@@ -157,7 +158,7 @@ class Books:
     def piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]
 
-    def lying(self, deck: str, where: Iterable[Place | Spot]) -> int:
+    def lying(self, deck: str, where: Iterable[CardPlace | Spot]) -> int:
         spots: list[Spot] = []
         for place in where:
             spots += [place] if isinstance(place, Spot) else self.house.cards.spots(place)
@@ -169,5 +170,5 @@ class Books:
         floor = decks_in(cards.pile(FLOOR))
         if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares lie there, and nothing else
             return floor
-        spots = [spot for place in Place if place is not Place.FLOOR for spot in cards.spots(place)]
+        spots = [spot for place in CardPlace if place is not CardPlace.FLOOR for spot in cards.spots(place)]
         return floor | {card.deck for card in self.piles(spots) if card.index >= DECK_SIZE}

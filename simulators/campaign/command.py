@@ -1,4 +1,4 @@
-"""`shoesim campaign`: plays it, shows how far it is, and tells what came out."""
+"""`shoesim campaign`: plays a campaign, shows its progress and prints the report."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simulators.campaign.planted_defects import DEFECTS, RATE
 from simulators.campaign.report import Report, as_html, as_json, as_text
 from simulators.campaign.run import (
     CALM,
-    Found,
-    Result,
+    CampaignResult,
+    HuntResult,
     Violation,
     campaign,
     hunt,
@@ -27,7 +27,7 @@ from simulators.campaign.shrink import repeat, shrink
 
 
 def faults_option(text: str, rounds: int) -> float:
-    """`--faults`: a rate for each round where it has a point, else a number for the whole campaign."""
+    """`--faults`: a rate per round if it has a point, else a number for the whole campaign."""
     try:
         return float(text) if "." in text else int(text) / max(rounds, 1)
     except ValueError:
@@ -35,28 +35,28 @@ def faults_option(text: str, rounds: int) -> float:
 
 
 def only_option(text: str) -> list[int] | None:
-    """`--only`: the numbers of the mishaps that come; `none` for none of them."""
+    """`--only`: the numbers of the mishaps that occur; `none` for none of them."""
     if not text:
         return None
     try:
         return [] if text == "none" else [int(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no list of numbers such as 3,17") from None
+        raise click.BadParameter(f"{text!r} is not a list of numbers such as 3,17") from None
 
 
 class _Progress:
-    """A bar on standard error, for a person who waits."""
+    """A progress bar on standard error."""
 
     def __init__(self, total: int, what: str) -> None:
         self._bar: Any = click.progressbar(length=total, label=what, file=sys.stderr)
         self._bar.__enter__()
 
     def add(self, number: int) -> None:
-        """So much more is done."""
+        """Advance by this number."""
         self._bar.update(number)
 
     def end(self) -> None:
-        """All is done."""
+        """Finish the bar."""
         self._bar.__exit__(None, None, None)
 
 
@@ -73,10 +73,10 @@ def run_campaign(
     json: bool,
     html: Path | None,
 ) -> bool:
-    """Everything the command does; whether all was well."""
+    """Run the command; False if a check failed or a defect was missed."""
     rate = faults_option(faults, rounds) if faults else DEFAULT_RATE
     start = time.monotonic()
-    total, shifts, found = Result(), [], []
+    total, shifts, found = CampaignResult(), [], []
     if shift is not None:
         total = _one_shift(seed, shift, rate, only_option(only), defect)
         shifts = [total]
@@ -85,11 +85,11 @@ def run_campaign(
     else:
         if rounds:
             bar = _Progress(-(-rounds // SHIFT_ROUNDS), f"{rounds} rounds")
-            total, shifts = campaign(seed, rounds, rate, processes=jobs, told=lambda result: bar.add(1))
+            total, shifts = campaign(seed, rounds, rate, processes=jobs, on_result=lambda result: bar.add(1))
             bar.end()
         if defects:
             bar = _Progress(len(DEFECTS), "planted defects")
-            found = hunt_all(seed, processes=jobs, told=lambda one: bar.add(1))
+            found = hunt_all(seed, processes=jobs, on_result=lambda one: bar.add(1))
             bar.end()
     seconds = time.monotonic() - start
     repeats = [_shrunk(seed, rate, violation, only_option(only), defect) for violation in total.violations]
@@ -110,7 +110,7 @@ def run_campaign(
         html.write_text(as_html(report), encoding="utf-8")
     click.echo(as_json(report) if json else as_text(report))
     if defect and shift is None:
-        _tell_defect(found[0], seed)
+        _print_defect(found[0], seed)
     return report.good
 
 
@@ -121,7 +121,7 @@ def _luck(seed: int, shift: int, rate: float, defect: str) -> Shift:
     return draw(seed, shift, RATE, setup=DEFECT_SETUPS[planned.setup], kinds=planned.kinds or CALM)
 
 
-def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> Result:
+def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> CampaignResult:
     luck = _luck(seed, shift, rate, defect)
     for mishap in luck.mishaps:
         if only is None or mishap.number in only:
@@ -140,7 +140,7 @@ def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None
     return repeat(luck, fewest, defect)
 
 
-def _tell_defect(found: Found, seed: int) -> None:
+def _print_defect(found: HuntResult, seed: int) -> None:
     if found.violation:
         command = _shrunk(seed, RATE, found.violation, None, found.defect)
         click.echo(f"caught: {found.violation.check}: {found.violation.text}\n  repeat: {command}", err=True)

@@ -1,4 +1,4 @@
-"""What one seed decides: how a table is set up, and what goes wrong there, when, and with what.
+"""Luck: what one seed decides, namely how a table is set up and which mishaps occur there, when, and to what.
 
 A campaign is a row of shifts. A shift is one table, opened new and played for a number of rounds; its bad luck is a
 list that is drawn before the first card is dealt. So a shift can be repeated with any part of that list.
@@ -19,26 +19,26 @@ from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 
 SHIFT_ROUNDS: Final = 25
 DEFAULT_RATE: Final = 0.5  # mishaps in each round, on average
-ROUND_S: Final = 60.0  # about as long as a round takes: a mishap comes anywhere in it
+ROUND_S: Final = 60.0  # about as long as a round takes: a mishap occurs anywhere in it
 
-# What goes wrong with a device is named as its fault: `jam`, `power_loss` and so on.
+# A mishap of a device is named after its fault: `jam`, `power_loss` and so on.
 OF_DEVICES: Final = tuple(str(fault) for fault in FaultName)
 OF_WIRES: Final = ("wire_loss", "wire_flips", "wire_delay", "wire_repeats")
 OF_THE_HOST: Final = ("host_dies", "host_dies_before_commit", "host_dies_after_commit", "host_dies_after_send")
 OF_THE_DISK: Final = ("disk_full", "disk_error", "disk_lies")  # `lies`: written, and a failure reported
 OF_THE_CLOCK: Final = ("clock_jumps", "clock_late")  # the wall clock; a report that comes with an earlier time
 OF_PEOPLE: Final = (
-    "wrong_button",  # somebody presses anything
+    "wrong_button",  # any action, by anybody
     "wrong_deck",  # a deck goes where it does not belong
-    "missed_step",  # done, and not told
+    "missed_step",  # done, and not reported
     "pressed_twice",
     "two_at_once",
     "hasty_hand",  # cards are taken before they are all out
     "open_door",
     "dropped_card",
     "short_cut",  # the cover card goes in too near the top, or not at all
-    "early_clear",  # a dealer clears whatever warning stands
-    "ignored_warning",  # nobody clears it for a while
+    "early_clear",  # a dealer clears every warning that stands
+    "ignored_warning",  # people go on and leave it for a while
     "long_pause",
 )
 KINDS: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)
@@ -79,7 +79,7 @@ DEFECT_SETUPS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """One thing that goes wrong, so long after the beginning of a round."""
+    """One thing that goes wrong, `after_s` seconds into a round."""
 
     number: int  # in its shift, from 1: what `--only` names
     kind: str
@@ -88,16 +88,16 @@ class Mishap:
     device: str
     after_cards: int
     for_s: float
-    salt: int  # decides whatever is still open when it comes
+    salt: int  # seed of whatever is still open when it occurs
 
     def __str__(self) -> str:
         where = f" of the {self.device}" if self.kind in OF_DEVICES or self.kind in OF_WIRES else ""
-        return f"{self.number}: {self.kind}{where} in round {self.round + 1}, {self.after_s:.1f} s after its begin"
+        return f"{self.number}: {self.kind}{where} in round {self.round + 1}, {self.after_s:.1f} s after its start"
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """One table and its luck."""
+    """One table and its mishaps."""
 
     seed: int
     number: int
@@ -117,7 +117,7 @@ def draw(
     setup: Setup | None = None,
     kinds: tuple[str, ...] = (),
 ) -> Shift:
-    """The luck of one shift. `rounds` less than a whole shift cuts it short and changes nothing before.
+    """Draw one shift. Fewer `rounds` than a whole shift cut it short and change nothing before.
 
     With `setup` and `kinds` the table is this one, and nothing else goes wrong.
     """
@@ -139,7 +139,7 @@ def draw(
 
 
 def _how_many(rate: float, rng: random.Random) -> int:
-    """A whole number that is `rate` on average; now and then two at once, since faults come together too."""
+    """A whole number that is `rate` on average; sometimes twice as many, since faults also come together."""
     whole, part = divmod(rate, 1)
     number = int(whole) + (rng.random() < part)
     return number * 2 if number and rng.random() < 0.25 else 0 if number and rng.random() < 1 / 3 else number

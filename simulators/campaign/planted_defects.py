@@ -1,16 +1,13 @@
-"""Defects that are planted in the core, the journal and the bridge, by name: a campaign that misses one is no proof.
+"""Defects to plant in the core, the journal and the bridge: a campaign proves little if it misses one.
 
-A defect is put in at run time and taken out again; nothing of it is in what is shipped. Each names the bad luck that
-brings it out, so that it is found soon; people and devices stay as good as they are.
+Each names the mishaps that bring it out, so that it is found soon. People and devices are left as they are.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -33,59 +30,22 @@ from controller.games.rulebook import Rule
 from controller.journal import Journal, store
 from firmware_bridge.wire import session
 from firmware_bridge.wire.messages import Outcome
+from simulators.campaign.planting import (
+    BY_HAND,
+    COUNTS_NOT,
+    DEFECTS,
+    HOLDS,
+    RECOGNISES,
+    SHORT_LIFE,
+    Swap,
+    defect,
+    planted,
+)
 
 WITHIN: Final = 200  # rounds in which each defect must be found
 RATE: Final = 1.0  # mishaps in a round while a defect is looked for
-STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # how the table is set up; luck.DEFECT_SETUPS
 
-Swap = tuple[Any, Any, Any]  # what is changed: an object, its attribute or key, the new value
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """One mistake that a programmer could make."""
-
-    name: str
-    text: str
-    plant: Callable[[], list[Swap]]
-    kinds: tuple[str, ...]  # the mishaps that bring it out; none: any day does
-    setup: int = STANDARD
-
-
-DEFECTS: Final[dict[str, Defect]] = {}
-
-
-def _defect(
-    text: str, *kinds: str, setup: int = STANDARD
-) -> Callable[[Callable[[], list[Swap]]], Callable[[], list[Swap]]]:
-    def register(plant: Callable[[], list[Swap]]) -> Callable[[], list[Swap]]:
-        name = plant.__name__.removeprefix("_")
-        DEFECTS[name] = Defect(name, text, plant, kinds, setup)
-        return plant
-
-    return register
-
-
-@contextlib.contextmanager
-def planted(name: str) -> Iterator[None]:
-    """A build with this defect; none where the name is empty."""
-    swaps = DEFECTS[name].plant() if name else []
-    before = []
-    for thing, key, value in swaps:
-        before.append((thing, key, thing[key] if isinstance(thing, dict) else getattr(thing, key)))
-        _set(thing, key, value)
-    try:
-        yield
-    finally:
-        for thing, key, value in reversed(before):
-            _set(thing, key, value)
-
-
-def _set(thing: Any, key: str, value: Any) -> None:
-    if isinstance(thing, dict):
-        thing[key] = value
-    else:
-        setattr(thing, key, value)
+__all__ = ["DEFECTS", "RATE", "WITHIN", "planted"]
 
 
 def _everywhere(function: Any, other: Any) -> list[Swap]:
@@ -111,7 +71,7 @@ def _never(*_: Any, **__: Any) -> None:
 # --- the turn, the count, the shuffle, the age ----------------------------------------------------------------------
 
 
-@_defect("the turn does not pass to the other deck")
+@defect("the turn does not pass to the other deck")
 def _turn_not_passed() -> list[Swap]:
     right = CHANGES[RoundStarted]
 
@@ -121,7 +81,7 @@ def _turn_not_passed() -> list[Swap]:
     return [(CHANGES, RoundStarted, change)]
 
 
-@_defect("a deck is taken whatever the shuffler has counted", "missing_card", "extra_card", "miscount")
+@defect("a deck is taken whatever the shuffler has counted", "missing_card", "extra_card", "miscount")
 def _count_not_checked() -> list[Swap]:
     right = shuffling.shuffle_done
 
@@ -132,17 +92,17 @@ def _count_not_checked() -> list[Swap]:
     return _everywhere(right, done)
 
 
-@_defect("a deck is played past its time", "long_pause", setup=SHORT_LIFE)
+@defect("a deck is played past its time", "long_pause", setup=SHORT_LIFE)
 def _age_ignored() -> list[Swap]:
     return _everywhere(guards.over_age, _never)
 
 
-@_defect("the other deck need not be in the shuffler")
+@defect("the other deck need not be in the shuffler")
 def _other_deck_not_asked_for() -> list[Swap]:
     return _everywhere(guards.other_deck_astray, _never)
 
 
-@_defect("a shuffle that left a card behind counts as done", "short_feed", setup=COUNTS_NOT)
+@defect("a shuffle that left a card behind counts as done", "short_feed", setup=COUNTS_NOT)
 def _broken_shuffle_accepted() -> list[Swap]:
     right = devices._cycle_done
 
@@ -154,7 +114,7 @@ def _broken_shuffle_accepted() -> list[Swap]:
     return _everywhere(right, done)
 
 
-@_defect("the cover card may go in anywhere", "short_cut", setup=BY_HAND)
+@defect("the cover card may go in anywhere", "short_cut", setup=BY_HAND)
 def _short_cut_taken() -> list[Swap]:
     def cut(d: Decision, act: Any) -> None:
         d.emit(CutMade(deck=act.deck, depth=act.depth, who=act.who), Rule.CUT_DEPTH)
@@ -162,17 +122,17 @@ def _short_cut_taken() -> list[Swap]:
     return _everywhere(TAKES[actions.CutDeck], cut)
 
 
-@_defect("a deck shuffled by hand is dealt without a cut", "short_cut", setup=BY_HAND)
+@defect("a deck shuffled by hand is dealt without a cut", "short_cut", setup=BY_HAND)
 def _cut_not_required() -> list[Swap]:
     return _everywhere(guards.uncut, _never)
 
 
-@_defect("the stub is never counted", setup=COUNTS_NOT)
+@defect("the stub is never counted", setup=COUNTS_NOT)
 def _stub_count_skipped() -> list[Swap]:
     return [*_everywhere(guards.stub_overdue, _never), *_everywhere(guards.stub_count_due, lambda state: False)]
 
 
-@_defect("a deck that is locked out goes on to the next shuffle", "miscount", "missing_card")
+@defect("a deck that is locked out goes on to the next shuffle", "miscount", "missing_card")
 def _locked_out_deck_returns() -> list[Swap]:
     right = gathering.lock_out
 
@@ -186,7 +146,7 @@ def _locked_out_deck_returns() -> list[Swap]:
 # --- dealing --------------------------------------------------------------------------------------------------------
 
 
-@_defect("a stack of two or four is taken for three", "double_feed", "short_feed")
+@defect("a stack of two or four is taken for three", "double_feed", "short_feed")
 def _wrong_stack_accepted() -> list[Swap]:
     right = dealing.presented
 
@@ -205,24 +165,24 @@ def _wrong_stack_accepted() -> list[Swap]:
     return [*_everywhere(right, presented), *_everywhere(right_taken, taken), *_everywhere(right_done, done)]
 
 
-@_defect("the deal begins at the dealer's right")
+@defect("the deal begins at the dealer's right")
 def _dealt_from_the_right() -> list[Swap]:
     right = dealing._plan
     return [(dealing, "_plan", lambda state, seats: right(state, sorted(seats, reverse=True)))]
 
 
-@_defect("a seat without a wager is dealt to")
+@defect("a seat without a wager is dealt to")
 def _seat_without_wager_dealt_to() -> list[Swap]:
     right = dealing._plan
     return [(dealing, "_plan", lambda state, seats: right(state, sorted({*seats, 1, 2, 3, 4, 5, 6})))]
 
 
-@_defect("the held stack comes out before the players have acted", setup=HOLDS)
+@defect("the held stack comes out before the players have acted", setup=HOLDS)
 def _held_stack_released_early() -> list[Swap]:
     return _everywhere(dealing.waits_for_players, lambda round_: False)
 
 
-@_defect("a round is over with the hands still on the table")
+@defect("a round is over with the hands still on the table")
 def _round_over_too_early() -> list[Swap]:
     def completing(d: Decision) -> bool:
         if not d.round.stub_out:
@@ -236,7 +196,7 @@ def _round_over_too_early() -> list[Swap]:
 # --- voids and warnings ---------------------------------------------------------------------------------------------
 
 
-@_defect("a void does not ask for the hands", "double_feed", "jam")
+@defect("a void does not ask for the hands", "double_feed", "jam")
 def _void_leaves_hands() -> list[Swap]:
     right = gathering.next_place
 
@@ -252,12 +212,12 @@ def _void_leaves_hands() -> list[Swap]:
     return _everywhere(right, next_place)
 
 
-@_defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
+@defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
     return _everywhere(gathering._lands_at, lambda state, name, deck, given: ledger.TABLE)
 
 
-@_defect("a void keeps the wagers", "double_feed", "jam")
+@defect("a void keeps the wagers", "double_feed", "jam")
 def _void_keeps_wagers() -> list[Swap]:
     right = CHANGES[RoundVoided]
 
@@ -269,7 +229,7 @@ def _void_keeps_wagers() -> list[Swap]:
     return [(CHANGES, RoundVoided, change)]
 
 
-@_defect("a warning is gone with its cause", "jam", "unplug")
+@defect("a warning is gone with its cause", "jam", "unplug")
 def _warning_clears_itself() -> list[Swap]:
     def change(state: State, event: WarningCauseGone) -> None:
         del state.warnings[event.warning]
@@ -277,7 +237,7 @@ def _warning_clears_itself() -> list[Swap]:
     return [(CHANGES, WarningCauseGone, change)]
 
 
-@_defect("a warning can be cleared while its cause stands", "early_clear", "jam", "power_loss")
+@defect("a warning can be cleared while its cause stands", "early_clear", "jam", "power_loss")
 def _warning_cleared_too_early() -> list[Swap]:
     def clear(d: Decision, act: Any) -> None:
         if act.warning in d.state.warnings:
@@ -286,17 +246,17 @@ def _warning_cleared_too_early() -> list[Swap]:
     return _everywhere(warnings.clear_warning, clear)
 
 
-@_defect("a dealer can clear what needs a floorperson", "stall", "early_clear")
+@defect("a dealer can clear what needs a floorperson", "stall", "early_clear")
 def _warning_cleared_by_anybody() -> list[Swap]:
     return [(warnings, "_RANK", {"dealer": 9, "technician": 9, "floor": 9})]
 
 
-@_defect("a round starts under a warning", "jam", "ignored_warning")
+@defect("a round starts under a warning", "jam", "ignored_warning")
 def _warning_ignored() -> list[Swap]:
     return [*_everywhere(guards.blocking, lambda state: []), *_everywhere(guards.warned, lambda state, device: False)]
 
 
-@_defect("a device that does not end its cycle is waited for without an end", "stall")
+@defect("a device that does not end its cycle is waited for without an end", "stall")
 def _deadline_missed() -> list[Swap]:
     return [*_everywhere(clock.look_at_clock, _never), (table.Table, "deadline", property(lambda self: math.inf))]
 
@@ -304,7 +264,7 @@ def _deadline_missed() -> list[Swap]:
 # --- the ledger, the clock, refusals, secrets -----------------------------------------------------------------------
 
 
-@_defect("the cards of a loaded deck are not moved in the ledger")
+@defect("the cards of a loaded deck are not moved in the ledger")
 def _ledger_not_updated() -> list[Swap]:
     right = shuffling.loaded
 
@@ -314,7 +274,7 @@ def _ledger_not_updated() -> list[Swap]:
     return _everywhere(right, loaded)
 
 
-@_defect("cards that are missing are made up in the ledger", "missing_card", "dropped_card")
+@defect("cards that are missing are made up in the ledger", "missing_card", "dropped_card")
 def _ledger_invents_cards() -> list[Swap]:
     def move(cards: dict[str, int], moves: Any) -> None:
         for source, target, number in moves:
@@ -329,7 +289,7 @@ def _ledger_invents_cards() -> list[Swap]:
     return _everywhere(ledger.move, move)
 
 
-@_defect("the table's clock follows a late report", "clock_late")
+@defect("the table's clock follows a late report", "clock_late")
 def _clock_goes_back() -> list[Swap]:
     right = decision.Decision.emit
 
@@ -341,12 +301,12 @@ def _clock_goes_back() -> list[Swap]:
     return [(decision.Decision, "emit", emit)]
 
 
-@_defect("what is refused is not answered", "wrong_button", "pressed_twice")
+@defect("what is refused is not answered", "wrong_button", "pressed_twice")
 def _refusal_swallowed() -> list[Swap]:
     return [(decision.Decision, "refuse", _never)]
 
 
-@_defect("the kinds that a recognising shuffler has counted are in an event", setup=RECOGNISES)
+@defect("the kinds that a recognising shuffler has counted are in an event", setup=RECOGNISES)
 def _counted_kinds_leaked() -> list[Swap]:
     right = decision.Decision.emit
     seen: dict[str, list[int]] = {}
@@ -367,7 +327,7 @@ def _counted_kinds_leaked() -> list[Swap]:
     return [(decision.Decision, "emit", emit), *_everywhere(right_event, of_command)]
 
 
-@_defect("the next card of a recognising shoe is named in an event", setup=RECOGNISES)
+@defect("the next card of a recognising shoe is named in an event", setup=RECOGNISES)
 def _next_card_named() -> list[Swap]:
     right = decision.Decision.emit
 
@@ -382,7 +342,7 @@ def _next_card_named() -> list[Swap]:
 # --- the journal and what goes over the wire ------------------------------------------------------------------------
 
 
-@_defect("commands are sent before they are stored", "host_dies_before_commit")
+@defect("commands are sent before they are stored", "host_dies_before_commit")
 def _journal_after_send() -> list[Swap]:
     right = live_table.LiveTable.take
 
@@ -421,7 +381,7 @@ def _once(send: Callable[..., None]) -> Callable[..., None]:
     return first
 
 
-@_defect("an event of a device is dropped now and then")
+@defect("an event of a device is dropped now and then")
 def _event_dropped() -> list[Swap]:
     right = live_table.LiveTable.take
     number = 0
@@ -437,7 +397,7 @@ def _event_dropped() -> list[Swap]:
     return [(live_table.LiveTable, "take", take)]
 
 
-@_defect("a device may forget an event before it is stored")
+@defect("a device may forget an event before it is stored")
 def _acknowledged_early() -> list[Swap]:
     right = session.HostSession.receive
 
@@ -451,12 +411,12 @@ def _acknowledged_early() -> list[Swap]:
     return [(session.HostSession, "receive", receive)]
 
 
-@_defect("a command gets the number of another event")
+@defect("a command gets the number of another event")
 def _command_id_wrong() -> list[Swap]:
     return [(live_table, "command_of", lambda id, boot, found: command_of(id - 1, boot, found))]
 
 
-@_defect("after a restart an open command is given under a new number", "host_dies_after_send", "host_dies")
+@defect("after a restart an open command is given under a new number", "host_dies_after_send", "host_dies")
 def _command_renumbered() -> list[Swap]:
     right = live_table.LiveTable.unanswered
 
@@ -466,7 +426,7 @@ def _command_renumbered() -> list[Swap]:
     return [(live_table.LiveTable, "unanswered", unanswered)]
 
 
-@_defect("the snapshot is that of an earlier event", "host_dies")
+@defect("the snapshot is that of an earlier event", "host_dies")
 def _snapshot_gone_stale() -> list[Swap]:
     right = Journal.save_snapshot
     kept: list[bytes] = []
@@ -480,7 +440,7 @@ def _snapshot_gone_stale() -> list[Swap]:
     return [(Journal, "save_snapshot", save)]
 
 
-@_defect("a commit is put off to the next one", "host_dies", "host_dies_after_send")
+@defect("a commit is put off to the next one", "host_dies", "host_dies_after_send")
 def _commit_put_off() -> list[Swap]:
     right = Journal._write_events
     waiting: list[Any] = []
@@ -494,7 +454,7 @@ def _commit_put_off() -> list[Swap]:
     return [(Journal, "_write_events", write)]
 
 
-@_defect("the chain has a wrong hash now and then")
+@defect("the chain has a wrong hash now and then")
 def _chain_broken() -> list[Swap]:
     right = Journal._write_events
 
@@ -504,7 +464,7 @@ def _chain_broken() -> list[Swap]:
     return [(store.Journal, "_write_events", write)]
 
 
-@_defect("the state is changed without an event")
+@defect("the state is changed without an event")
 def _state_changed_without_event() -> list[Swap]:
     right = table.Table.handle
 

@@ -1,4 +1,4 @@
-"""What a campaign has come to: as text, as JSON, and as one page with plots that needs nothing but itself."""
+"""The report of a campaign: as text, as JSON, and as one self-contained HTML page with plots."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 from simulators.campaign.checks import CHECKS
 from simulators.campaign.luck import GROUPS
 from simulators.campaign.planted_defects import WITHIN
-from simulators.campaign.run import Found, Result
+from simulators.campaign.run import CampaignResult, HuntResult
 
 
 class Report(msgspec.Struct):
-    """Everything that is told at the end."""
+    """Everything that is reported at the end."""
 
     seed: int
     rounds: int
@@ -23,14 +23,14 @@ class Report(msgspec.Struct):
     violations: int
     seconds: float
     rate: float
-    result: Result
-    shifts: list[Result] = []
+    result: CampaignResult
+    shifts: list[CampaignResult] = []
     repeats: list[str] = []  # for each violation: the shrunk command
-    defects: list[Found] = []
+    defects: list[HuntResult] = []
 
     @property
     def good(self) -> bool:
-        """Whether nothing was broken, and every planted defect was found."""
+        """Whether no check failed and every planted defect was found."""
         return not self.violations and all(found.caught_by for found in self.defects)
 
 
@@ -113,7 +113,7 @@ polyline{stroke:#7fb0e6}.ok{color:#7fd493}.bad{color:#ff8a80}}"""
 
 
 def as_html(report: Report) -> str:
-    """One file: styles and plots are in it."""
+    """One file with its styles and plots."""
     result = report.result
     verdict = "ok" if report.good else "bad"
     said = f"{report.violations} violations" if report.violations else "No violation"
@@ -126,8 +126,8 @@ def as_html(report: Report) -> str:
         f"journal events, {result.table_s / 3600:.0f} hours at the table, played in {report.seconds:.0f} s.</p>",
     ]
     for violation, repeat in zip(result.violations, report.repeats, strict=False):
-        told = html.escape(f"{violation.check}: {violation.text}")
-        parts.append(f"<p class=bad>{told}<br><code>{html.escape(repeat)}</code></p>")
+        failed = html.escape(f"{violation.check}: {violation.text}")
+        parts.append(f"<p class=bad>{failed}<br><code>{html.escape(repeat)}</code></p>")
     for group, kinds in GROUPS.items():
         parts += [f"<h2>Faults: {group}</h2>", _bars({kind: result.faults.get(kind, 0) for kind in kinds})]
     parts += ["<h2>Voids by clause</h2>", _bars(result.voids), "<h2>Recoveries</h2>", _bars(result.recoveries)]
@@ -136,7 +136,7 @@ def as_html(report: Report) -> str:
         f"<tr><td>{html.escape(name)}<td>{html.escape(text)}<td class=n>{result.checks.get(name, 0)}"
         for name, text in CHECKS.items()
     )
-    parts.append(f"<h2>What was looked at, and how often</h2><table><tr><th>check<th>holds<th>times{rows}</table>")
+    parts.append(f"<h2>Checks, and how often they were made</h2><table><tr><th>check<th>holds<th>times{rows}</table>")
     if report.defects:
         rows = "".join(
             f"<tr><td>{found.defect}<td>{html.escape(found.text)}<td>"
@@ -160,8 +160,8 @@ def _bars(numbers: Mapping[str, int]) -> str:
     return f"<svg role=img width=700 height={20 * len(numbers) + 4}>{''.join(rows)}</svg>"
 
 
-def _lines(shifts: Sequence[Result]) -> str:
-    """Sums over the campaign: they should be straight."""
+def _lines(shifts: Sequence[CampaignResult]) -> str:
+    """Running totals over the campaign: they should be straight lines."""
     if not shifts:
         return ""
     out = []

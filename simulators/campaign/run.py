@@ -22,12 +22,12 @@ from simulators.campaign.witness import Witness
 from simulators.table.people import NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
-CALM = ("clock_jumps",)  # the luck of a day on which nothing happens
-LONGEST_S = 2400.0  # of virtual time, for one round with all that comes in between but long pauses
+CALM = ("clock_jumps",)  # mishaps of a shift in which nothing goes wrong
+LONGEST_S = 2400.0  # of virtual time, for one round with everything in between except long pauses
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """What did not hold, and where."""
+    """A check that failed, and where."""
 
     check: str
     text: str
@@ -36,8 +36,8 @@ class Violation(msgspec.Struct, frozen=True):
     at_s: float
 
 
-class Result(msgspec.Struct):
-    """What one shift, or many, have come to."""
+class CampaignResult(msgspec.Struct):
+    """The result of one shift, or the sum of many."""
 
     rounds: int = 0
     completed: int = 0
@@ -49,8 +49,8 @@ class Result(msgspec.Struct):
     checks: dict[str, int] = {}
     violations: list[Violation] = []
 
-    def add(self, other: Result) -> None:
-        """Put another result to this one."""
+    def add(self, other: CampaignResult) -> None:
+        """Add another result to this one."""
         self.rounds += other.rounds
         self.completed += other.completed
         self.events += other.events
@@ -66,16 +66,16 @@ class Result(msgspec.Struct):
                 mine[key] = mine.get(key, 0) + number
 
 
-def play_defective(name: str, shift: int, seed: int, only: Collection[int] | None = None) -> Result:
-    """A shift of a build with a planted defect, with the luck that brings it out."""
+def play_defective(name: str, shift: int, seed: int, only: Collection[int] | None = None) -> CampaignResult:
+    """A shift of a build with a planted defect, with the mishaps that bring it out."""
     defect = DEFECTS[name]
     luck = draw(seed, shift, RATE, setup=DEFECT_SETUPS[defect.setup], kinds=defect.kinds or CALM)
     with planted(name):
         return play_shift(luck, only)
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What became of a planted defect."""
+class HuntResult(msgspec.Struct, frozen=True):
+    """Whether a planted defect was caught."""
 
     defect: str
     text: str
@@ -84,20 +84,20 @@ class Found(msgspec.Struct, frozen=True):
     violation: Violation | None = None
 
 
-def hunt(name: str, seed: int) -> Found:
-    """Play a build with a planted defect until something does not hold, or until the stated number of rounds."""
+def hunt(name: str, seed: int) -> HuntResult:
+    """Play a build with a planted defect until a check fails, or for the stated number of rounds."""
     rounds = shift = 0
     while rounds < WITHIN:
         result = play_defective(name, shift, seed)
         rounds += max(result.rounds, 1)
         if result.violations:
-            return Found(name, DEFECTS[name].text, result.violations[0].check, rounds, result.violations[0])
+            return HuntResult(name, DEFECTS[name].text, result.violations[0].check, rounds, result.violations[0])
         shift += 1
-    return Found(name, DEFECTS[name].text, "", rounds)
+    return HuntResult(name, DEFECTS[name].text, "", rounds)
 
 
-def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
-    """One table from its opening to the end of the shift, or to the first thing that does not hold."""
+def play_shift(shift: Shift, only: Collection[int] | None = None) -> CampaignResult:
+    """One table from its opening to the end of the shift, or to the first check that fails."""
     mishaps = [mishap for mishap in shift.mishaps if only is None or mishap.number in only]
     folder = FAST_FOLDER if FAST_FOLDER.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="campaign-", dir=folder) as made:
@@ -111,7 +111,7 @@ def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
             violations.append(_violation(shift, house, witness, broken.check, broken.text))
         except NoMoreDecks:  # the shift is over
             pass
-        except Exception as error:  # whatever it is, it is what a campaign is for
+        except Exception as error:  # any error is a finding
             where = traceback.extract_tb(error.__traceback__)[-1]
             text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
             violations.append(_violation(shift, house, witness, "no crash", text))
@@ -119,7 +119,7 @@ def play_shift(shift: Shift, only: Collection[int] | None = None) -> Result:
             house.close()
         witness.made["no crash"] += 1
         witness.recoveries["host restarts"] += house.restarts
-        return Result(
+        return CampaignResult(
             rounds=witness.rounds,
             completed=witness.completed,
             events=len(house.events),
@@ -160,19 +160,19 @@ def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mis
 
 
 def _quiet(house: UnluckyHouse) -> bool:
-    """Bets can be made, and that is stored: what a host believes that has just died is not."""
+    """Bets can be made, and that is stored; a host that is off does not count."""
     return not house.dark and house.state.table is TableState.BETTING and house.state.round is None
 
 
 def comes_back(witness: Witness, people: ClumsyPeople) -> None:
-    """The table must get into play again."""
+    """Check that the table gets back into play."""
     back = people.work(limit_s=LONGEST_S)
     witness.check("comes back", back, people.house.live.table.next_step(people.house.now))
 
 
 # --- a whole campaign -----------------------------------------------------------------------------------------------
 
-Told = Callable[[Result], None]
+OnResult = Callable[[CampaignResult], None]
 J = TypeVar("J")
 D = TypeVar("D")
 
@@ -194,33 +194,35 @@ def jobs_of(seed: int, rounds: int, rate: float) -> list[Job]:
     ]
 
 
-def _play_job(job: Job) -> Result:
+def _play_job(job: Job) -> CampaignResult:
     return play_shift(draw(job.seed, job.shift, job.rate, job.rounds))
 
 
-def _hunt_one(what: tuple[str, int]) -> Found:
+def _hunt_one(what: tuple[str, int]) -> HuntResult:
     return hunt(*what)
 
 
 def campaign(
-    seed: int, rounds: int, rate: float = DEFAULT_RATE, *, processes: int = 1, told: Told = lambda result: None
-) -> tuple[Result, list[Result]]:
-    """Play all of it. The sum, and the shifts in their order: the same however many processes play them."""
+    seed: int, rounds: int, rate: float = DEFAULT_RATE, *, processes: int = 1, on_result: OnResult = lambda result: None
+) -> tuple[CampaignResult, list[CampaignResult]]:
+    """Play all shifts; their sum, and the shifts in order. The result does not depend on the number of processes."""
     results = []
-    total = Result()
+    total = CampaignResult()
     for result in _spread(_play_job, jobs_of(seed, rounds, rate), processes):
         results.append(result)
         total.add(result)
-        told(result)
+        on_result(result)
     return total, results
 
 
-def hunt_all(seed: int, *, processes: int = 1, told: Callable[[Found], None] = lambda found: None) -> list[Found]:
+def hunt_all(
+    seed: int, *, processes: int = 1, on_result: Callable[[HuntResult], None] = lambda found: None
+) -> list[HuntResult]:
     """Every planted defect."""
     found = []
     for one in _spread(_hunt_one, [(name, seed) for name in DEFECTS], processes):
         found.append(one)
-        told(one)
+        on_result(one)
     return found
 
 

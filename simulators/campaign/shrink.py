@@ -1,17 +1,17 @@
-"""A shift that failed, with the fewest mishaps that still make it fail the same way, and the command to repeat it."""
+"""Shrinks a shift that failed to the fewest mishaps that still make it fail, and builds the command that repeats it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
 from simulators.campaign.luck import DEFAULT_RATE, Shift
-from simulators.campaign.run import Result
+from simulators.campaign.run import CampaignResult
 
-Play = Callable[[Collection[int]], Result]
+Play = Callable[[Collection[int]], CampaignResult]
 
 
 def shrink(numbers: Collection[int], check: str, play: Play, most: int = 60) -> list[int]:
-    """The fewest of these mishaps after which the same check still fails, found in at most so many trials."""
+    """The fewest of these mishaps after which the same check still fails, found in a limited number of trials."""
 
     def fails(some: list[int]) -> bool:
         nonlocal most

@@ -1,5 +1,6 @@
-"""A house where things go wrong: power, disk, clock, wires and devices, each at the moment that the luck names."""
+"""A house with mishaps: power, disk, clock, wires and devices fail at the moments that were drawn."""
 
+# mypyc
 from __future__ import annotations
 
 import heapq
@@ -26,7 +27,7 @@ from simulators.pipes.wires import WireQuality
 from simulators.table.house import BEGINNING, HostDied, House
 
 RESTART_S = 2.0  # how long a host that was stopped by its disk waits before it tries again
-SNAPSHOT_EVERY = 250  # events: so that a shift has some
+SNAPSHOT_EVERY = 50  # events: few enough that a host that restarts often has some
 _QUALITIES = {
     "wire_loss": WireQuality(lose=0.1),
     "wire_flips": WireQuality(flip=3e-4),
@@ -37,11 +38,11 @@ _JUMPS_S = (-86_400.0, -3_600.0, -1.5, 2.0, 7_200.0, 864_000.0)
 
 
 class Watching(Protocol):
-    """Who looks on: what a device does and tells, and what the table has decided."""
+    """An observer of what devices do and report, and of what the table decides."""
 
     def acted(self, device: str, boot: int, command: AnyCommand) -> None: ...
 
-    def told(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None: ...
+    def reported(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None: ...
 
     def forgot(self, device: str, boot: int, number: int) -> None: ...
 
@@ -49,14 +50,14 @@ class Watching(Protocol):
 
 
 class WatchedFirmware(Firmware):
-    """Firmware as it is, and somebody who sees what it does."""
+    """The usual firmware, with an observer."""
 
     watching: Watching
     name: str
 
     def report(self, what: type[DeviceEvent], **fields: object) -> None:
-        """Tell the onlooker first, while everything lies as the device has seen it."""
-        self.watching.told(self.name, self.boot, what, fields)
+        """Inform the observer first, while the cards lie as the device has seen them."""
+        self.watching.reported(self.name, self.boot, what, fields)
         super().report(what, **fields)
 
     def _act(self, command: AnyCommand) -> None:
@@ -76,7 +77,7 @@ class Disk:
         self.dies = ""  # `before_commit` or `after_commit`: the host's next commit is its last
 
     def commit(self, really: Callable[[], Any]) -> Any:
-        """A commit, as the disk and the power let it be."""
+        """Commit, unless disk or power fail."""
         if self.dies == "before_commit":
             self.dies = ""
             raise HostDied
@@ -126,18 +127,18 @@ class FailingJournal(Journal):
 
     def _connect(self) -> sqlite3.Connection:
         connection = super()._connect()
-        connection.execute("PRAGMA synchronous = OFF")  # no power fails here but the played one
+        connection.execute("PRAGMA synchronous = OFF")  # only simulated power fails here
         return cast(sqlite3.Connection, _Connection(connection, self._disk))
 
 
 class _Nobody(HostSession):
-    """The host's end of a line while the host is off: it is never connected, hears nothing and says nothing."""
+    """The host's end of a line while the host is off: never connected, receives and sends nothing."""
 
     def connect(self, now: float) -> None: ...
 
 
 class UnluckyHouse(House):
-    """A house with its luck. `confuse` is how a mishap reaches the people."""
+    """A house with its mishaps. `confuse` passes a mishap on to the people."""
 
     def __init__(self, journal_file: Path, shift: Shift, watching: Watching) -> None:
         self.shift = shift
@@ -179,11 +180,11 @@ class UnluckyHouse(House):
     # --- the agenda ---------------------------------------------------------------------------------------------------
 
     def plan(self, mishap: Mishap) -> None:
-        """Let it come, counted from now."""
+        """Plan a mishap, counted from now."""
         self._at(self.now + mishap.after_s, lambda: self._happen(mishap))
 
     def later(self, after_s: float, what: Callable[[], object]) -> None:
-        """Let something happen so long from now, such as a door that is closed again."""
+        """Do something after a time, such as closing a door again."""
         self._at(self.now + after_s, what)
 
     def _at(self, at: float, what: Callable[[], object]) -> None:
@@ -192,12 +193,12 @@ class UnluckyHouse(House):
 
     @property
     def next_at(self) -> float:
-        """The next moment at which something happens, good or bad."""
+        """The next moment at which something happens, mishaps included."""
         at = self._dark_next_at() if self.dark else super().next_at
         return max(self.now, min(at, self._agenda[0][0])) if self._agenda else at
 
     def step(self, at: float | None = None) -> None:
-        """Go to the next moment. A mishap has its moment for itself."""
+        """Go to the next moment. A mishap has a moment of its own."""
         at = self.next_at if at is None else at
         if self._agenda and self._agenda[0][0] <= at:
             self.now = max(self.now, at)
@@ -208,10 +209,10 @@ class UnluckyHouse(House):
         else:
             super().step(at)
 
-    # --- telling ------------------------------------------------------------------------------------------------------
+    # --- reporting ----------------------------------------------------------------------------------------------------
 
     def report(self, report: Report) -> list[Entry]:
-        """A person waits until the table is there."""
+        """Report once the host is on."""
         self.wait_for_light()
         return super().report(report)
 
@@ -237,12 +238,12 @@ class UnluckyHouse(House):
     # --- a host without power -----------------------------------------------------------------------------------------
 
     def wait_for_light(self) -> None:
-        """Let time pass until the host is there."""
+        """Let time pass until the host is on."""
         while self.dark:
             self.step()
 
     def restart_host(self) -> None:
-        """The host goes off. What has left it arrives all the same."""
+        """The host goes off. What it has already sent still arrives."""
         self.dark = True
         self._dark_until = self.now + self._dark_s
         for wired in self._lines:
@@ -281,7 +282,7 @@ class UnluckyHouse(House):
             self.look()
 
     def _restart(self) -> None:
-        """As a house does, but only the events that are new are read: a failing disk lets the host start often."""
+        """Restart from the journal, reading only new events: with a failing disk the host restarts often."""
         self.deaths += 1
         self.journal.close()
         self.journal = self._open_journal()
@@ -291,7 +292,7 @@ class UnluckyHouse(House):
         self.events += [read(event.seq, event.kind, event.clause, event.data) for event in more]
 
     def look(self) -> None:
-        """Nobody looks in the dark."""
+        """Nothing happens on the lines while the host is off."""
         if not self.dark:
             super().look()
 
@@ -318,13 +319,13 @@ class UnluckyHouse(House):
         if wired is None:
             return False
         fault = FaultName(mishap.kind)
-        if fault in wired.device.faults:  # it is on, or waits for the next card: one, not two
+        if fault in wired.device.faults:  # one that lasts or waits for its card is not injected twice
             return False
         wired.device.inject(fault, self.now, after_cards=mishap.after_cards, for_s=mishap.for_s)
         return True
 
     def waiting_faults(self) -> Counter[str]:
-        """The faults that were put into a device and have not come, since no card has moved."""
+        """The faults that were injected and have not occurred, since no card has moved."""
         return Counter(
             str(fault)
             for wired in self.wired.values()

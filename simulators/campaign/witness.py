@@ -1,8 +1,9 @@
-"""Who looks on at every step: what devices do and what the table decides, against the cards as they lie.
+"""The witness of a campaign: checks what devices do and what the table decides against the physical cards.
 
-Nothing here asks the core's own guards. A rule of the house is told once more, from what was seen.
+It uses neither the core's guards nor the guide; each rule is stated again, in terms of what was observed.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections import Counter
@@ -29,8 +30,8 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, Books, decks_in
 from simulators.campaign.luck import Shift
-from simulators.devices.cards import DECK_SIZE, Card, Place, Spot
-from simulators.table.people import DEALERS_SEAT, SOURCE
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+from simulators.table.hands import DEALERS_SEAT, SOURCE
 
 STACK: Final = 3
 LEAST_CUT: Final = 10
@@ -48,15 +49,15 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "count": ("floor",),
 }
 
-_NUMBERED = frozenset({"seats"})  # lists of numbers that are no cards
+_NUMBERED = frozenset({"seats"})  # lists of numbers that are not cards
 _SHOE, _OUTPUT, _INFEED, _RACK, _HELD = (
-    Spot(place) for place in (Place.SHOE, Place.OUTPUT, Place.INFEED, Place.RACK, Place.HELD)
+    Spot(place) for place in (CardPlace.SHOE, CardPlace.OUTPUT, CardPlace.INFEED, CardPlace.RACK, CardPlace.HELD)
 )
-_EXITS = {"shoe": Spot(Place.EXIT, 0), "shuffler": Spot(Place.EXIT, 1)}
+_EXITS = {"shoe": Spot(CardPlace.EXIT, 0), "shuffler": Spot(CardPlace.EXIT, 1)}
 
 
 class _Round:
-    """A round as it was seen."""
+    """A round as it was observed."""
 
     def __init__(self, event: Entry) -> None:
         self.seq = event.seq
@@ -72,7 +73,7 @@ class _Round:
 
 
 class Witness(Books):
-    """Sees what devices do and what the table decides, and says what does not hold."""
+    """Observes devices and decisions, and raises Broken when a check fails."""
 
     def __init__(self, shift: Shift) -> None:
         super().__init__()
@@ -91,7 +92,7 @@ class Witness(Books):
         self._counted: dict[str, int] = {}
         self._by_hand: dict[str, str] = {}
         self._first_dealt: dict[str, float] = {}
-        self._excused: set[str] = set()  # decks of which a sensor or a person has given a false account
+        self._excused: set[str] = set()  # decks that a sensor or a person has miscounted
         self._out: set[str] = set()
         self._last_back = ""
         self._uncounted = 0
@@ -141,7 +142,7 @@ class Witness(Books):
     # --- what devices do ----------------------------------------------------------------------------------------------
 
     def acted(self, device: str, boot: int, command: AnyCommand) -> None:
-        """A device begins to carry out a command: at this very moment it must be written, and right."""
+        """A device begins to carry out a command: it must already be stored, and allowed."""
         house = self.house
         event = self._journaled(command.id)
         name = type(command).__name__
@@ -183,8 +184,8 @@ class Witness(Books):
         if isinstance(command, Release):
             self.check("held stack", round_.acted, "the held stack comes out before the players have acted")
 
-    def told(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
-        """A device says what it has seen. It may be wrong, and then nobody could have known."""
+    def reported(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
+        """A device reports what its sensors saw. Where a sensor is wrong, the table cannot know."""
         if kind not in (CardsCounted, StackPresented, CycleDone):
             return
         cards = self.house.cards
@@ -226,7 +227,7 @@ class Witness(Books):
         self.check("nothing lost", there, f"{self._seen} events were committed, {len(events)} are there")
         if len(events) == self._seen:
             return
-        state = self.house.state
+        state, completed = self.house.state, self.completed
         late_ms = round(self.house.now * 1000) + 1
         for event in events[self._seen :]:
             self._seen += 1
@@ -249,6 +250,8 @@ class Witness(Books):
         if state.seq == self._seen:  # else the rest of a longer decision is still to come
             same = self._warned.keys() == state.warnings.keys()
             self.check("warning latched", same, sorted(self._warned), "were raised, there are", sorted(state.warnings))
+            if self.completed != completed:  # between rounds it may have been put right by a count
+                self._replay()
 
     def _count_event(self, of: dict[str, Any]) -> None:
         boot = self._boots.get(of["device"], 0)
@@ -301,8 +304,8 @@ class Witness(Books):
     def _count_accepted(self, event: Entry) -> None:
         if event.data["by"] == "shuffler":
             deck = event.data["deck"]
-            told = self._counted.get(deck)
-            self.check("counted deck", told == DECK_SIZE, f"deck {deck} is accepted, the shuffler has counted {told}")
+            counted = self._counted.get(deck)
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
         self._uncounted = 0
 
     def _stub_counted(self, event: Entry) -> None:
@@ -354,8 +357,8 @@ class Witness(Books):
         shuffler = None if "shuffler" in self._out_of_service else self.setup.shuffler
         self.check("due deck", not two or shuffler is not None, "two decks without a shuffler")
         if shuffler and shuffler.counts:
-            told = self._counted.get(deck)
-            self.check("counted deck", told == DECK_SIZE, f"deck {deck} is dealt, the shuffler has counted {told}")
+            counted = self._counted.get(deck)
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt, counted were {counted}")
             whole = len(pile) == DECK_SIZE or deck in self._excused
             self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} lie there")
             if shuffler.recognises:  # it sees a foreign card in the place of one of its own, where the number is right
@@ -374,7 +377,7 @@ class Witness(Books):
             self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
         racked = decks_in(cards.pile(_RACK)) - {deck}
         self.check("one deck in the rack", not racked, f"deck {deck} is dealt, in the rack lie {sorted(racked)}")
-        left = [*cards.spots(Place.HAND), *cards.spots(Place.EXIT)]
+        left = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.EXIT)]
         self.check("table cleared", not left, "cards lie at", *left)
         standing = [key for key in self._warned if key.split(".")[0] not in self._out_of_service]
         self.check("no round under a warning", not standing, "a round starts, there stand:", *standing)
@@ -425,7 +428,7 @@ class Witness(Books):
         self._round.collected.add(event.data["target"])
 
     def _hand(self, round_: _Round, seat: int) -> None:
-        number = self.house.cards.count(Spot(Place.HAND, seat))
+        number = self.house.cards.count(Spot(CardPlace.HAND, seat))
         good = number == STACK or round_.excused or round_.deck in self._excused
         self.check("stack of three", good, f"the hand at {seat} has {number} cards in round {round_.number}")
 
@@ -434,10 +437,10 @@ class Witness(Books):
         assert round_ is not None
         if event.data.get("kinds"):
             shown = Counter(event.data["kinds"])
-            spots = [*self.house.cards.spots(Place.HAND), _RACK, FLOOR, *self.house.cards.spots(Place.TABLE)]
+            spots = [*self.house.cards.spots(CardPlace.HAND), _RACK, FLOOR, *self.house.cards.spots(CardPlace.TABLE)]
             out = Counter(card.kind.name.lower().replace("_", " ") for card in self.piles(spots))
             self.check("nothing undealt told", shown <= out, f"{shown} was told, open lie {out}")
-        hands = {int(spot.number) for spot in self.house.cards.spots(Place.HAND)}
+        hands = {int(spot.number) for spot in self.house.cards.spots(CardPlace.HAND)}
         good = hands <= {*round_.seats, DEALERS_SEAT}
         self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
 
@@ -460,7 +463,7 @@ class Witness(Books):
         assert self._round is not None
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
-        places = (Place.HAND, Place.SHOE, Place.HELD, Place.EXIT, Place.RACK)
+        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, CardPlace.EXIT, CardPlace.RACK)
         left = self.lying(deck, places)
         self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
         self.recoveries["voids completed"] += 1

@@ -3,6 +3,7 @@
 The simulated shuffler, shoe and people all move these same cards, so no fault they play can make or lose one.
 """
 
+# mypyc
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Card:
     face_up: bool = False
 
 
-class Place(IntEnum):
+class CardPlace(IntEnum):
     """Where a card can be. An IntEnum because it is hashed in every move, and an int hashes fast."""
 
     INFEED = 0  # shuffler: waiting to be shuffled
@@ -66,7 +67,7 @@ class Place(IntEnum):
 class Spot(NamedTuple):
     """A place and which one of it: the seat of a hand, the number of a shelf. 0 where there is only one."""
 
-    place: Place
+    place: CardPlace
     number: int = 0
 
     def __str__(self) -> str:
@@ -109,9 +110,9 @@ class Cards:
             if name in used:
                 raise ValueError(f"two decks are named {name!r}")
             kinds = [kind for kind, copies in DECK.items() for _ in range(copies)]
-            self._piles[Spot(Place.TABLE, number)] = [Card(name, i, kind) for i, kind in enumerate(kinds)]
+            self._piles[Spot(CardPlace.TABLE, number)] = [Card(name, i, kind) for i, kind in enumerate(kinds)]
             used[name] = DECK_SIZE
-        floor = self._pile(Spot(Place.FLOOR))
+        floor = self._pile(Spot(CardPlace.FLOOR))
         for name, kind in spares:
             floor.append(Card(name, used[name], kind))
             used[name] += 1
@@ -253,7 +254,7 @@ class Cards:
             counts[card.kind] += 1
         return counts
 
-    def spots(self, place: Place) -> list[Spot]:
+    def spots(self, place: CardPlace) -> list[Spot]:
         """The spots of a place that have cards, by number: the hands still out, the shelves in use."""
         for wake in {wake for spot, wake in self._asleep.items() if spot[0] is place}:
             wake()

@@ -3,6 +3,7 @@
 Pure: bytes and time in, bytes out. One random generator, made from the table's seed, decides all of its chances.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math
@@ -12,16 +13,17 @@ from typing import Final
 
 from firmware_bridge.wire.link import LinkTiming
 from firmware_bridge.wire.messages import Button, ButtonName, Capability, DeviceRole, PowerCause
-from simulators.devices.cards import Card, Cards, Kind, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import Card, CardPlace, Cards, Kind, Spot
 from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.firmware import Firmware, Nameplate
 from simulators.devices.mechanics import Mechanics
 from simulators.devices.shoe import ShoeMechanics
 from simulators.devices.shuffler import ShufflerMechanics
-from simulators.devices.shuffling import Shuffle
+from simulators.devices.shuffling import ShuffleModel
 
-ON_THE_TABLE: Final = Spot(Where.TABLE, -3)  # where a person lays cards that came out of a device; decks lie from 0 on
+ON_THE_TABLE: Final = Spot(
+    CardPlace.TABLE, -3
+)  # where a person lays cards that came out of a device; decks lie from 0 on
 
 
 class SimulatedDevice:
@@ -49,7 +51,7 @@ class SimulatedDevice:
         self._on_until: dict[FaultName, float] = {}  # faults of power and wire that are on, and until when
         self._cycles = 0
         self.now = now
-        self.stirred = True  # touched from outside since this was last set back: the deadline may be another
+        self.stirred = True  # touched from outside since this was last reset: the deadline may have changed
         mechanics.cycle_started = self._cycle_started
         mechanics.woken = self._stir
         self._power_on(PowerCause.POWER, now)
@@ -62,7 +64,7 @@ class SimulatedDevice:
         return not self._on_until or FaultName.UNPLUG not in self._on_until
 
     def attached(self, now: float) -> None:
-        """Somebody has opened the other end: a serial device does not notice."""
+        """The other end was opened: a serial device does not notice."""
         self.tick(now)
 
     def detached(self, now: float) -> None:
@@ -112,7 +114,7 @@ class SimulatedDevice:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def inject(self, fault: FaultName, now: float, *, after_cards: int = 0, for_s: float | None = None) -> None:
-        """Let a fault happen: to the next card that moves, or at once, for a time or until mended."""
+        """Inject a fault: for the next card that moves, or at once, for a time or until it is mended."""
         self.now = now
         self.stirred = True
         if fault in OF_THE_MECHANICS:
@@ -121,7 +123,7 @@ class SimulatedDevice:
         if FaultName.DEAD in self._on_until:
             return
         if fault is FaultName.REBOOT:
-            if self.firmware:  # what has no power cannot start
+            if self.firmware:  # a device without power cannot restart
                 self._power_off()
                 self._power_on(PowerCause.RESET, now)
             return
@@ -213,7 +215,7 @@ class SimulatedDevice:
 
 
 def flip_bits(data: bytes, rate: float, rng: random.Random) -> bytes:
-    """The bytes after a wire that flips each bit with this chance."""
+    """The bytes as they arrive over a wire that flips each bit with this probability."""
     flipped = bytearray(data)
     at = _gap(rate, rng)
     while at < len(data) * 8:
@@ -245,7 +247,7 @@ class SimulatedTable:
         decks: tuple[str, ...] = ("red", "blue"),
         shuffler_capabilities: frozenset[Capability] = SHUFFLER_CAPABILITIES,
         shoe_capabilities: frozenset[Capability] = SHOE_CAPABILITIES,
-        way: Shuffle | None = None,
+        way: ShuffleModel | None = None,
         shuffler_plan: FaultPlan | None = None,
         shoe_plan: FaultPlan | None = None,
         timing: LinkTiming | None = None,
@@ -253,32 +255,23 @@ class SimulatedTable:
         now: float = 0.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """`clock` tells virtual time, where it is virtual: then cycles that nothing disturbs are made in one go."""
+        """`clock` returns the time if it is virtual: then cycles that nothing disturbs are made in one go."""
         self.decks = decks
         self.cards = Cards(decks, spares=[(deck, Kind.RABBIT) for deck in decks])
         shuffler = ShufflerMechanics(self.cards, shuffler_capabilities, random.Random(f"{seed}/shuffler"), way)
         shoe = ShoeMechanics(self.cards, shoe_capabilities, random.Random(f"{seed}/shoe"))
         shuffler.clock = shoe.clock = clock
         shuffler.fed_shoe = self._fed_shoe
-        self.on_fed: Callable[[], None] = lambda: None  # for whoever must look at the shoe then
-        self.shuffler = SimulatedDevice(
-            Nameplate(DeviceRole.SHUFFLER, "SH-0001", "Simulated Shuffler", shuffler_capabilities),
-            shuffler,
-            random.Random(f"{seed}/shuffler box"),
-            plan=shuffler_plan,
-            timing=timing,
-            build=build,
-            now=now,
-        )
-        self.shoe = SimulatedDevice(
-            Nameplate(DeviceRole.SHOE, "SE-0001", "Simulated Shoe", shoe_capabilities),
-            shoe,
-            random.Random(f"{seed}/shoe box"),
-            plan=shoe_plan,
-            timing=timing,
-            build=build,
-            now=now,
-        )
+        self.on_fed: Callable[[], None] = lambda: None  # called when the shoe was fed
+
+        def box(role: DeviceRole, number: str, mechanics: Mechanics, plan: FaultPlan | None) -> SimulatedDevice:
+            name = role.name.lower()
+            plate = Nameplate(role, number, f"Simulated {name.title()}", mechanics.capabilities)
+            chance = random.Random(f"{seed}/{name} box")
+            return SimulatedDevice(plate, mechanics, chance, plan=plan, timing=timing, build=build, now=now)
+
+        self.shuffler = box(DeviceRole.SHUFFLER, "SH-0001", shuffler, shuffler_plan)
+        self.shoe = box(DeviceRole.SHOE, "SE-0001", shoe, shoe_plan)
 
     def _fed_shoe(self) -> None:
         self.shoe.fed(self.shuffler.now)

@@ -1,4 +1,4 @@
-"""The faults that a simulated device can be given: by name, by hand, by script or by chance."""
+"""The faults of a simulated device, and plans of faults: from a script or at random."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import msgspec
 class FaultName(enum.StrEnum):
     """Everything that can go wrong with a device, its power or its wire."""
 
-    # Of the mechanics: they wait for the next card that moves.
-    JAM = "jam"  # cards are stuck; the device says so and stands still
-    STALL = "stall"  # the mechanics stop in mid-cycle without a word
+    # Of the mechanics: they occur with the next card that moves.
+    JAM = "jam"  # cards are stuck; the device reports it and stops
+    STALL = "stall"  # the mechanics stop in mid-cycle and report nothing
     INCOMPLETE_CYCLE = "incomplete_cycle"  # the cycle ends early, with cards left inside
     MISCOUNT = "miscount"  # the sensor is wrong by one
     MISSING_CARD = "missing_card"  # a card falls to the floor
@@ -24,11 +24,11 @@ class FaultName(enum.StrEnum):
     DOUBLE_FEED = "double_feed"  # two cards move where one should
     SHORT_FEED = "short_feed"  # no card moves where one should
     FACE_UP = "face_up"  # a card lies the wrong way
-    # Of power and wire: they take hold at once, for a time or until mended.
+    # Of power and wire: they begin at once, for a time or until mended.
     POWER_LOSS = "power_loss"  # off; comes back without its memory
     REBOOT = "reboot"  # off and on again in one moment
     UNPLUG = "unplug"  # the cable is out
-    SILENCE = "silence"  # hears, and says nothing
+    SILENCE = "silence"  # receives, and sends nothing
     NOISE = "noise"  # bits are flipped in both directions
     DEAD = "dead"  # off for good
 
@@ -39,7 +39,7 @@ NOISE_BIT_ERRORS = 1e-3  # of all bits, while the fault `noise` is on
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A fault in a script. It comes at a time of the simulation, or with the n-th cycle of the device (from 1)."""
+    """A fault in a script. It occurs at a time of the simulation, or with the n-th cycle of the device (from 1)."""
 
     fault: FaultName
     at_s: float | None = None
@@ -55,7 +55,7 @@ class Planned:
 
 
 class FaultPlan:
-    """What will go wrong with one device: a script, and chances for each cycle. One seed decides."""
+    """The faults of one device: a script, and probabilities for each cycle."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class FaultPlan:
         return due
 
     def with_cycle(self, number: int) -> list[Planned]:
-        """The faults that come with this cycle, by script and by chance."""
+        """The faults that occur with this cycle, by script and at random."""
         due = [p for p in self.script if p.at_cycle == number]
         if due:
             self.script = [p for p in self.script if p not in due]
@@ -120,9 +120,28 @@ def read_script(text: str | bytes, start: float = 0.0) -> dict[str, list[Planned
         planned: dict[str, list[Planned]] = {"shuffler": [], "shoe": []}
         for entry in script.fault:
             if entry.device not in planned:
-                raise ScriptError(f"no device {entry.device!r}; there are shuffler and shoe")
+                raise ScriptError(f"unknown device {entry.device!r}; expected shuffler or shoe")
             one = Planned(entry.fault, entry.at_s, entry.at_cycle, entry.after_cards, entry.for_s)
             planned[entry.device].append(one if one.at_s is None else replace(one, at_s=start + one.at_s))
         return planned
     except (msgspec.DecodeError, ValueError) as error:
         raise ScriptError(str(error)) from None
+
+
+FAULT_TEXTS = {
+    FaultName.JAM: "Cards get stuck with the next card that moves.",
+    FaultName.STALL: "The mechanics stop in mid-cycle and report nothing.",
+    FaultName.INCOMPLETE_CYCLE: "The next cycle ends early, with cards left inside.",
+    FaultName.MISCOUNT: "The sensor counts one card wrong.",
+    FaultName.MISSING_CARD: "A card falls to the floor.",
+    FaultName.EXTRA_CARD: "A spare card gets in.",
+    FaultName.DOUBLE_FEED: "Two cards move where one should.",
+    FaultName.SHORT_FEED: "No card moves where one should.",
+    FaultName.FACE_UP: "A card lies the wrong way.",
+    FaultName.POWER_LOSS: "The power goes off; the device comes back without its memory.",
+    FaultName.REBOOT: "The device is switched off and on.",
+    FaultName.UNPLUG: "The cable is pulled.",
+    FaultName.SILENCE: "The device receives, and sends nothing.",
+    FaultName.NOISE: "Bits are flipped on the wire.",
+    FaultName.DEAD: "The device is dead for good.",
+}

@@ -1,9 +1,10 @@
-"""The firmware of a simulated device: its end of the protocol, as docs/protocol.md tells a maker to write it.
+"""The firmware of a simulated device: its end of the protocol, written as docs/protocol.md asks of a maker.
 
 One object is one life of the memory: a device that loses power gets a new one, with a new boot id. Pure: bytes and
 time in, bytes out.
 """
 
+# mypyc
 from __future__ import annotations
 
 from collections import deque
@@ -58,7 +59,7 @@ EVENTS_FOR_A_CYCLE: Final = 8  # room kept free, so that a cycle that was begun 
 
 @dataclass(frozen=True, slots=True)
 class Nameplate:
-    """What a device says of itself."""
+    """The identity of a device."""
 
     role: DeviceRole
     serial: str
@@ -70,8 +71,8 @@ class Nameplate:
     window: int = 8
     versions: tuple[int, int] = (VERSION, VERSION)
 
-    def told(self) -> dict[str, Any]:
-        """What Welcome and Identity have in common."""
+    def fields(self) -> dict[str, Any]:
+        """The fields that Welcome and Identity share."""
         return {
             "role": self.role,
             "maker": self.maker,
@@ -108,11 +109,11 @@ class Firmware:
         self._last_command = 0
         self._events: deque[tuple[int, bytes]] = deque()
         self._next_event = 1
-        self._told = 0  # the last event sent in this link session
+        self._sent_event = 0  # the last event sent in this link session
         self._newest: type[EventMessage] | None = None
 
     def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
-        """Power is there. A firmware that was here before has kept its memory, and tells so."""
+        """Power on. A firmware that has kept its memory reports that."""
         self.now = now
         self.link.drop()
         self.link.announce(now)
@@ -140,9 +141,9 @@ class Firmware:
         self.now = now
         arrivals = self.link.receive(data, now)
         changes = [at for at, arrival in enumerate(arrivals) if not isinstance(arrival, bytes)]
-        if changes:  # a link has begun or ended: in both cases the host must greet first, and gets all events anew
+        if changes:  # a link has begun or ended: in both cases the host must greet first, and gets all events again
             self._greeted = False
-            self._told = 0
+            self._sent_event = 0
             # What came on a link that ended in these same bytes is not answered on the next: the host asks again.
             del arrivals[: changes[-1] + 1]
         for message in arrivals:
@@ -204,7 +205,7 @@ class Firmware:
         welcome = Welcome(
             version=version,
             boot=self.boot,
-            **self.plate.told(),
+            **self.plate.fields(),
             first_event=self._events[0][0] if self._events else self._next_event,
             last_command=self._last_command,
         )
@@ -257,7 +258,7 @@ class Firmware:
         mechanics = self.mechanics
         mechanics.wake()
         if isinstance(question, Identify):
-            return Identity(ref=question.ref, **self.plate.told())
+            return Identity(ref=question.ref, **self.plate.fields())
         if isinstance(question, AskStatus):
             return Status(
                 ref=question.ref,
@@ -304,8 +305,8 @@ class Firmware:
 
     def _send_event(self, number: int, event: bytes) -> None:
         """Each event once in a link session, also if the host greets twice."""
-        if number > self._told:
-            self._told = number
+        if number > self._sent_event:
+            self._sent_event = number
             self._send(event)
 
     def _forget_events(self, number: int) -> None:

@@ -3,11 +3,12 @@
 A cycle is a generator: it moves cards between its `yield`s, and yields how long the next step takes. So it can be
 stopped between any two cards, by a jam, a door or a loss of power, and the cards stay where they are.
 
-In virtual time a cycle that nothing can disturb sleeps until its end, and is made in one go then. Whoever looks at its
-cards or touches the device before wakes it: it then goes card by card to where it is by now, and on from there. Events,
-times, cards and random numbers are the same both ways.
+In virtual time a cycle that nothing can disturb sleeps until its end, and is made in one go then. Anything that reads
+its cards or touches the device before wakes it: it then catches up card by card, and goes on from there. Events, times,
+cards and random numbers are the same both ways.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math
@@ -38,11 +39,10 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     StackTaken,
 )
-from simulators.devices.cards import DECK_SIZE, Card, Cards, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 
-FLOOR: Final = Spot(Where.FLOOR)
+FLOOR: Final = Spot(CardPlace.FLOOR)
 # Names of their own for what every cycle asks for: to look into an enumeration takes longer than to move a card.
 _READY: Final = Mode.READY
 _WORKING: Final = Mode.WORKING
@@ -65,7 +65,7 @@ Report = Callable[..., None]
 
 
 def after(now: float, step_s: float, times: int) -> float:
-    """When so many steps of a cycle are done: added up one by one, so that it is the same to the last bit."""
+    """When this many steps of a cycle are done: summed one by one, to be equal to the last bit."""
     for _ in range(times):
         now += step_s
     return now
@@ -76,7 +76,7 @@ def _to_nobody(what: type[EventMessage], **fields: object) -> None:
 
 
 class Mechanics(ABC):
-    """What is the same for both devices. A subclass has the cycles, and says what hinders a command."""
+    """The parts that both devices share. A subclass has the cycles, and says what prevents a command."""
 
     cycles: ClassVar[dict[type[Command], Cycle]]
     exit: ClassVar[Spot]
@@ -105,13 +105,13 @@ class Mechanics(ABC):
         self.deadline = math.inf  # when the next card moves
         self._started = 0.0
         self._presented_by = 0  # the command whose cards lie at the exit
-        self._dealt = False  # those cards were dealt, so their kinds may be told once they are taken
+        self._dealt = False  # those cards were dealt, so their kinds may be reported once they are taken
         self._face_up_told = 0
 
     # --- what the firmware calls ------------------------------------------------------------------------------------
 
     def hindrance(self, command: AnyCommand) -> Reason | None:
-        """Why this device cannot do this now; None if nothing hinders."""
+        """Why this device cannot do this now; None if it can."""
         if not self._able(command):
             return Reason.NOT_ABLE
         clearing = type(command) is ClearJam
@@ -131,7 +131,7 @@ class Mechanics(ABC):
         return self._hindrance(command)
 
     def start(self, command: AnyCommand, now: float) -> None:
-        """Begin the cycle of a command that nothing hinders."""
+        """Begin the cycle of a command."""
         self.mode = _WORKING
         self.doing = command
         self._started = now
@@ -170,7 +170,7 @@ class Mechanics(ABC):
             self._step(self.deadline)
 
     def wake(self, *, before: float = math.inf) -> None:
-        """Somebody looks or touches: bring the cards to where they are by now, or were just before a time."""
+        """Bring the cards to where they are by now, or were just before a time."""
         if self._asleep:
             assert self.clock is not None
             assert self.doing is not None
@@ -276,11 +276,11 @@ class Mechanics(ABC):
 
     @abstractmethod
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
-        """When the cycle of a command ends if nobody interferes; None if it must be made step by step."""
+        """When the cycle of a command ends if nothing interferes; None if it must go step by step."""
 
     @abstractmethod
     def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
-        """The cycle in one go: what its steps come to where nobody interferes."""
+        """The cycle in one go: the result of its steps if nothing interferes."""
 
     @abstractmethod
     def _stuck(self) -> Spot:
@@ -316,7 +316,7 @@ class Mechanics(ABC):
         self._seen(moved, place)
 
     def _seen(self, cards: list[Card], place: Place) -> None:
-        """The sensors looked at cards: one that lies face up is told."""
+        """The sensors looked at cards: one that lies face up is reported."""
         for card in cards:
             if card.face_up and self._face_up_told < FACE_UP_REPORTS and self.doing:
                 self._face_up_told += 1

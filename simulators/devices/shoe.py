@@ -1,5 +1,6 @@
 """The mechanics of a simulated dealing shoe: it forms stacks, presents them one by one, and can hold one back."""
 
+# mypyc
 from __future__ import annotations
 
 import random
@@ -21,15 +22,14 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     StackPresented,
 )
-from simulators.devices.cards import DECK_SIZE, TOP, Cards, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import DECK_SIZE, TOP, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
 
-SHOE: Final = Spot(Where.SHOE)
-HELD: Final = Spot(Where.HELD)
-EXIT: Final = Spot(Where.EXIT, 0)
-_TOLD: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
+SHOE: Final = Spot(CardPlace.SHOE)
+HELD: Final = Spot(CardPlace.HELD)
+EXIT: Final = Spot(CardPlace.EXIT, 0)
+_WIRE_PLACE: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
 
 
 class ShoeMechanics(Mechanics):
@@ -119,7 +119,7 @@ class ShoeMechanics(Mechanics):
                 continue
             feed = min(2 if self._goes_wrong(FaultName.DOUBLE_FEED) else 1, cards.count(SHOE))
             missing = self._goes_wrong(FaultName.MISSING_CARD)
-            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _TOLD[target])
+            self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _WIRE_PLACE[target])
         yield self.present_s
         return self._dispensed(command, target)
 
@@ -131,7 +131,7 @@ class ShoeMechanics(Mechanics):
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
         if not isinstance(command, Dispense):
             return None
-        if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # told as soon as it is seen
+        if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # reported as soon as it is seen
             return None
         return after(now, self.card_s, command.cards) + self.present_s
 
@@ -159,4 +159,4 @@ class ShoeMechanics(Mechanics):
     def _presented(self, command: AnyCommand, target: Spot, counted: int, *, dealt: bool) -> None:
         if target is not HELD:
             self._present(command, dealt)
-        self.report(StackPresented, command=command.id, place=_TOLD[target], cards=counted)
+        self.report(StackPresented, command=command.id, place=_WIRE_PLACE[target], cards=counted)

@@ -1,5 +1,6 @@
 """The mechanics of a simulated shuffler: infeed, shelves, output, and an exit to the dealer."""
 
+# mypyc
 from __future__ import annotations
 
 import random
@@ -22,16 +23,15 @@ from firmware_bridge.wire.messages import (
     Shuffle,
     StackPresented,
 )
-from simulators.devices.cards import BOTTOM, Cards, Spot
-from simulators.devices.cards import Place as Where
+from simulators.devices.cards import BOTTOM, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 from simulators.devices.mechanics import FLOOR, Mechanics, Steps, after
 from simulators.devices.shuffling import Shelf
-from simulators.devices.shuffling import Shuffle as Shuffling
+from simulators.devices.shuffling import ShuffleModel as Shuffling
 
-INFEED: Final = Spot(Where.INFEED)
-OUTPUT: Final = Spot(Where.OUTPUT)
-SHOE: Final = Spot(Where.SHOE)
+INFEED: Final = Spot(CardPlace.INFEED)
+OUTPUT: Final = Spot(CardPlace.OUTPUT)
+SHOE: Final = Spot(CardPlace.SHOE)
 
 
 class ShufflerMechanics(Mechanics):
@@ -44,7 +44,7 @@ class ShufflerMechanics(Mechanics):
         ClearJam: Cycle.CLEAR_JAM,
         SelfTest: Cycle.SELF_TEST,
     }
-    exit: ClassVar[Spot] = Spot(Where.EXIT, 1)
+    exit: ClassVar[Spot] = Spot(CardPlace.EXIT, 1)
     card_s: ClassVar[float] = 0.3
     gather_s: ClassVar[float] = 2.0
     deliver_s: ClassVar[float] = 3.0
@@ -54,8 +54,8 @@ class ShufflerMechanics(Mechanics):
     ) -> None:
         super().__init__(cards, capabilities, rng)
         self.way: Shuffling = way or Shelf(shelves=10, passes=3)
-        self.works_at = (INFEED, *(Spot(Where.SHELVES, shelf) for shelf in range(self.way.shelves)), OUTPUT)
-        self.fed_shoe: Callable[[], None] = lambda: None  # tells the shoe's sensor, with FEEDS_SHOE
+        self.works_at = (INFEED, *(Spot(CardPlace.SHELVES, shelf) for shelf in range(self.way.shelves)), OUTPUT)
+        self.fed_shoe: Callable[[], None] = lambda: None  # with FEEDS_SHOE: triggers the shoe's sensor
 
     def load(self, source: Spot) -> None:
         """A person puts a deck into the infeed."""
@@ -72,7 +72,7 @@ class ShufflerMechanics(Mechanics):
         }
 
     def _on_shelves(self) -> int:
-        return sum(self.cards.count(spot) for spot in self.cards.spots(Where.SHELVES))
+        return sum(self.cards.count(spot) for spot in self.cards.spots(CardPlace.SHELVES))
 
     def _stuck(self) -> Spot:
         return INFEED if self.cards.count(INFEED) else OUTPUT
@@ -121,11 +121,11 @@ class ShufflerMechanics(Mechanics):
                     cards.move_bottom(1, INFEED, FLOOR)
                     continue
                 feed = 2 if self._goes_wrong(FaultName.DOUBLE_FEED) and cards.count(INFEED) > 1 else 1
-                spot = Spot(Where.SHELVES, shelf)
+                spot = Spot(CardPlace.SHELVES, shelf)
                 self.cards_moved += len(cards.move_bottom(feed, INFEED, spot, min(at, cards.count(spot))))
             yield self.gather_s
             for shelf in range(self.way.shelves):
-                cards.move_all(Spot(Where.SHELVES, shelf), INFEED if more else OUTPUT, BOTTOM)
+                cards.move_all(Spot(CardPlace.SHELVES, shelf), INFEED if more else OUTPUT, BOTTOM)
         return self._shuffled(command)
 
     def _shuffled(self, command: Shuffle) -> tuple[Outcome, int]:
@@ -172,7 +172,7 @@ class ShufflerMechanics(Mechanics):
     def _eject(self, command: AnyCommand) -> Steps:
         yield self.deliver_s
         moved = 0
-        for spot in [INFEED, *self.cards.spots(Where.SHELVES), OUTPUT]:
+        for spot in [INFEED, *self.cards.spots(CardPlace.SHELVES), OUTPUT]:
             moved += len(self.cards.move_all(spot, self.exit))
         self.cards_moved += moved
         counted = self._counted(moved) if self.can(Capability.COUNTS) else -1

@@ -11,6 +11,7 @@ then the shelves are gathered into one pile, shelf 0 on top. A simulated shuffle
 and may stop anywhere between two cards, as a jam does.
 """
 
+# mypyc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ T = TypeVar("T")
 Placement = tuple[int, int]
 
 
-class Shuffle(Protocol):
+class ShuffleModel(Protocol):
     """A way of shuffling. `passes` times, a plan for the whole deck is drawn and carried out."""
 
     @property

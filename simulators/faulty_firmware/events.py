@@ -31,7 +31,7 @@ class ForgetsWhatItSent(Firmware):
         self._newest_sent = number
 
     def _greet(self, hello: Hello) -> None:
-        if self._told == 0:
+        if self._sent_event == 0:
             self._forget_events(self._newest_sent)
         super()._greet(hello)
 
@@ -90,7 +90,7 @@ class TellsAllToEveryHello(Firmware):
     """Sends all events again after a second Hello."""
 
     def _greet(self, hello: Hello) -> None:
-        self._told = 0
+        self._sent_event = 0
         super()._greet(hello)
 
 

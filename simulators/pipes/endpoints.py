@@ -20,7 +20,7 @@ from typing import Protocol
 from simulators.pipes.usb_backend import SoftwareUsb, SoftwareUsbDevice
 
 READ_SIZE = 4096
-# A device goes on sending when nobody reads, and what does not fit is lost, as on a real wire.
+# A device goes on sending when the host does not read; what does not fit is lost, as on a real wire.
 BACKLOG_LIMIT = 1 << 20
 
 Clock = Callable[[], float]
@@ -306,7 +306,7 @@ class PtyEndpoint(Endpoint):
 
 
 def _point(link: Path, target: str) -> None:
-    """Make or move a symbolic link in one step; a file that is no link is left alone."""
+    """Make or move a symbolic link in one step; any other file is left alone."""
     if link.exists() and not link.is_symlink():
         raise FileExistsError(f"{link} is not a link to a simulated device; remove it first")
     link.parent.mkdir(parents=True, exist_ok=True)

@@ -68,7 +68,7 @@ class QemuEndpoint(Endpoint):
     def _try_again(self) -> None:
         try:
             self.plug_in()
-        except OSError:  # told at the start; here somebody took the socket's folder away for a while
+        except OSError:  # reported at the start; here the socket's folder is gone for a while
             self._look_again()
 
     def _machine_gone(self) -> None:

@@ -63,7 +63,7 @@ class SoftwareUsbDevice:
 
     def __post_init__(self) -> None:
         self.lock = threading.Condition()
-        self.address = 0  # given anew by the bus at each plugging
+        self.address = 0  # a new one from the bus at each plugging
         self.plugging = 0  # a handle of an earlier plugging is dead
         self.driver_on = {i.number for i in self.interfaces} if self.kernel_driver else set()
         self.claimed: dict[int, _Handle] = {}
@@ -79,7 +79,7 @@ class SoftwareUsbDevice:
             return self.plugged and bool(self.claimed)
 
     def send(self, data: bytes) -> None:
-        """Bytes for the host; lost while nobody has taken the interface."""
+        """Bytes for the host; lost while the interface is not claimed."""
         with self.lock:
             if self.plugged and self.claimed:
                 self.to_host += data

@@ -62,7 +62,7 @@ class Type(IntEnum):
     BULK = 101
 
 
-class Status(IntEnum):
+class UsbRedirStatus(IntEnum):
     """How a transfer ended."""
 
     SUCCESS = 0
@@ -71,7 +71,7 @@ class Status(IntEnum):
     STALL = 4
 
 
-class Capability(IntEnum):
+class UsbRedirCapability(IntEnum):
     """What a side knows beyond the first version; a feature is used when both know it. The value is a bit number."""
 
     DEVICE_VERSION = 1
@@ -80,7 +80,7 @@ class Capability(IntEnum):
     LONG_BULK = 6
 
 
-OURS = frozenset(Capability)
+OURS = frozenset(UsbRedirCapability)
 
 
 class UsbRedirError(Exception):
@@ -97,7 +97,7 @@ class UsbRedir:
         self._descriptors = SoftwareUsb(device)
         self._input = bytearray()
         self._output = bytearray()
-        self._shared: frozenset[Capability] = frozenset()
+        self._shared: frozenset[UsbRedirCapability] = frozenset()
         self._greeted = False
         self._to_host = bytearray()
         self._from_host = bytearray()
@@ -106,9 +106,9 @@ class UsbRedir:
         self._doing: dict[int, Callable[[int, bytes], None]] = {
             Type.RESET: self._reset,
             Type.SET_CONFIGURATION: self._set_configuration,
-            Type.GET_CONFIGURATION: lambda id_, _: self._tell_configuration(id_),
+            Type.GET_CONFIGURATION: lambda id_, _: self._send_configuration(id_),
             Type.SET_ALT_SETTING: self._set_alt_setting,
-            Type.GET_ALT_SETTING: lambda id_, body: self._tell_alt_setting(id_, body[0], Status.SUCCESS),
+            Type.GET_ALT_SETTING: lambda id_, body: self._send_alt_setting(id_, body[0], UsbRedirStatus.SUCCESS),
             Type.CANCEL_DATA: self._cancel,
             Type.CONTROL: self._control,
             Type.BULK: self._bulk,
@@ -167,7 +167,7 @@ class UsbRedir:
 
     @property
     def _header(self) -> struct.Struct:
-        return LONG_HEADER if Capability.LONG_IDS in self._shared else SHORT_HEADER
+        return LONG_HEADER if UsbRedirCapability.LONG_IDS in self._shared else SHORT_HEADER
 
     def _write(self, kind: Type, id_: int, body: bytes = b"") -> None:
         self._output += self._header.pack(kind, len(body), id_) + body
@@ -179,7 +179,7 @@ class UsbRedir:
         bits = int.from_bytes(words, "little")
         self._shared = frozenset(capability for capability in OURS if bits >> capability & 1)
         self._greeted = True
-        self._tell_interfaces()
+        self._send_interfaces()
         about = self._descriptors.get_device_descriptor(self._device)
         connect = struct.pack(
             "<BBBBHH",
@@ -190,13 +190,13 @@ class UsbRedir:
             about.idVendor,
             about.idProduct,
         )
-        if Capability.DEVICE_VERSION in self._shared:
+        if UsbRedirCapability.DEVICE_VERSION in self._shared:
             connect += struct.pack("<H", about.bcdDevice)
         self._write(Type.DEVICE_CONNECT, 0, connect)
 
     # ---- configuration ----
 
-    def _tell_interfaces(self) -> None:
+    def _send_interfaces(self) -> None:
         numbers, classes = bytearray(SLOTS), bytearray(SLOTS)
         kinds, interfaces, sizes = bytearray([NO_ENDPOINT] * SLOTS), bytearray(SLOTS), [0] * SLOTS
         kinds[_slot(0x00)] = kinds[_slot(0x80)] = 0  # control
@@ -210,7 +210,7 @@ class UsbRedir:
         count = struct.pack("<I", len(self._device.interfaces))
         self._write(Type.INTERFACE_INFO, 0, count + numbers + classes + nothing + nothing)
         ends = bytes(kinds) + nothing + interfaces  # between them the intervals, which bulk does not have
-        if Capability.MAX_PACKET_SIZE in self._shared:
+        if UsbRedirCapability.MAX_PACKET_SIZE in self._shared:
             ends += struct.pack(f"<{SLOTS}H", *sizes)
         self._write(Type.EP_INFO, 0, ends)
 
@@ -222,17 +222,19 @@ class UsbRedir:
         self.configured = body[0] == self._descriptors.get_configuration_descriptor(self._device, 0).bConfigurationValue
         self.configurations += self.configured
         self._forget()
-        self._tell_interfaces()
-        self._tell_configuration(id_, Status.SUCCESS if self.configured or body[0] == 0 else Status.STALL)
+        self._send_interfaces()
+        self._send_configuration(
+            id_, UsbRedirStatus.SUCCESS if self.configured or body[0] == 0 else UsbRedirStatus.STALL
+        )
 
-    def _tell_configuration(self, id_: int, status: Status = Status.SUCCESS) -> None:
+    def _send_configuration(self, id_: int, status: UsbRedirStatus = UsbRedirStatus.SUCCESS) -> None:
         self._write(Type.CONFIGURATION_STATUS, id_, bytes((status, int(self.configured))))
 
     def _set_alt_setting(self, id_: int, body: bytes) -> None:
         interface, setting = body[0], body[1]
-        self._tell_alt_setting(id_, interface, Status.STALL if setting else Status.SUCCESS)
+        self._send_alt_setting(id_, interface, UsbRedirStatus.STALL if setting else UsbRedirStatus.SUCCESS)
 
-    def _tell_alt_setting(self, id_: int, interface: int, status: Status) -> None:
+    def _send_alt_setting(self, id_: int, interface: int, status: UsbRedirStatus) -> None:
         self._write(Type.ALT_SETTING_STATUS, id_, bytes((status, interface, 0)))
 
     def _forget(self) -> None:
@@ -246,10 +248,10 @@ class UsbRedir:
     def _control(self, id_: int, body: bytes) -> None:
         endpoint, request, kind, _, value, index, length = CONTROL.unpack_from(body)
         answer = self._asked(request, value)
-        status = Status.STALL if answer is None else Status.SUCCESS
+        status = UsbRedirStatus.STALL if answer is None else UsbRedirStatus.SUCCESS
         answer = (answer or b"")[:length] if kind & TO_THE_HOST else b""
-        told = len(answer) if kind & TO_THE_HOST else length
-        self._write(Type.CONTROL, id_, CONTROL.pack(endpoint, request, kind, status, value, index, told) + answer)
+        size = len(answer) if kind & TO_THE_HOST else length
+        self._write(Type.CONTROL, id_, CONTROL.pack(endpoint, request, kind, status, value, index, size) + answer)
 
     def _asked(self, request: int, value: int) -> bytes | None:
         """What a control request is answered with; None is a stall."""
@@ -294,23 +296,23 @@ class UsbRedir:
 
     @property
     def _bulk_header(self) -> struct.Struct:
-        return BULK_LONG_HEADER if Capability.LONG_BULK in self._shared else BULK_HEADER
+        return BULK_LONG_HEADER if UsbRedirCapability.LONG_BULK in self._shared else BULK_HEADER
 
     def _bulk(self, id_: int, body: bytes) -> None:
         header = self._bulk_header
         endpoint, _, length, _, *upper = header.unpack_from(body)
         length += upper[0] << 16 if upper else 0
         if not self.configured or endpoint not in (ENDPOINT_IN, ENDPOINT_OUT):
-            self._tell_bulk(id_, endpoint, Status.INVALID, 0)
+            self._send_bulk(id_, endpoint, UsbRedirStatus.INVALID, 0)
         elif endpoint == ENDPOINT_IN:
             self._reads.append((id_, length))
             self._answer_reads()
         else:
             self._from_host += body[header.size :]
-            self._tell_bulk(id_, endpoint, Status.SUCCESS, length)
+            self._send_bulk(id_, endpoint, UsbRedirStatus.SUCCESS, length)
 
-    def _tell_bulk(self, id_: int, endpoint: int, status: Status, length: int, data: bytes = b"") -> None:
-        upper = (length >> 16,) if Capability.LONG_BULK in self._shared else ()
+    def _send_bulk(self, id_: int, endpoint: int, status: UsbRedirStatus, length: int, data: bytes = b"") -> None:
+        upper = (length >> 16,) if UsbRedirCapability.LONG_BULK in self._shared else ()
         header = self._bulk_header.pack(endpoint, status, length & 0xFFFF, 0, *upper)
         self._write(Type.BULK, id_, header + data)
 
@@ -320,13 +322,13 @@ class UsbRedir:
             chunk = bytes(self._to_host[:size])
             del self._to_host[:size]
             self._last_read = (id_, chunk)
-            self._tell_bulk(id_, ENDPOINT_IN, Status.SUCCESS, len(chunk), chunk)
+            self._send_bulk(id_, ENDPOINT_IN, UsbRedirStatus.SUCCESS, len(chunk), chunk)
 
     def _cancel(self, id_: int, body: bytes) -> None:
         for read in self._reads:
             if read[0] == id_:
                 self._reads.remove(read)
-                self._tell_bulk(id_, ENDPOINT_IN, Status.CANCELLED, 0)
+                self._send_bulk(id_, ENDPOINT_IN, UsbRedirStatus.CANCELLED, 0)
                 return
         # The machine gave up on a read whose answer was under way, and throws that answer away when it comes. On a
         # real bus those bytes would still be in the device.

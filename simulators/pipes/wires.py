@@ -4,6 +4,7 @@ Nothing here looks at a clock: time jumps from one moment at which something hap
 play takes as long as its arithmetic.
 """
 
+# mypyc
 from __future__ import annotations
 
 import heapq
@@ -17,7 +18,7 @@ from simulators.devices.device import flip_bits
 LONGEST_PIECE: Final = 32  # bytes that a hostile wire carries, loses or repeats as one
 
 
-class End(Protocol):
+class WireEnd(Protocol):
     """What a wire can be fastened to: a host session or a simulated device."""
 
     @property
@@ -104,8 +105,8 @@ class VirtualLine:
 
     def __init__(
         self,
-        host: End,
-        device: End,
+        host: WireEnd,
+        device: WireEnd,
         *,
         to_device: WireQuality = WireQuality(),  # noqa: B008 - frozen
         to_host: WireQuality = WireQuality(),  # noqa: B008 - frozen

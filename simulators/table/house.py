@@ -4,6 +4,7 @@ Nothing is played here but the devices, the wires and the clock: the core, the j
 People are in people.py.
 """
 
+# mypyc
 from __future__ import annotations
 
 import math
@@ -28,15 +29,15 @@ from simulators.devices.cards import Cards
 from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultPlan
 from simulators.devices.firmware import Firmware
-from simulators.devices.shuffling import Shuffle
+from simulators.devices.shuffling import ShuffleModel
 from simulators.pipes.wires import VirtualLine, WireQuality
 
 BEGINNING: Final = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
-STORED_WITH: Final = 8  # events stored before a device is told: with its next command, or at once
+STORED_WITH: Final = 8  # stored events before the device is notified: with its next command, or at once
 STORED_AFTER: Final = 16
-QUIET: Final = frozenset({"command.given", "command.answered", "stack.taken"})  # alone, they leave nothing to people
+QUIET: Final = frozenset({"command.given", "command.answered", "stack.taken"})  # alone, they leave people nothing to do
 # For many rounds: acknowledgements wait for a packet to ride on, and heartbeats are rare. The price: a link that dies
-# without a word is missed after minutes instead of seconds.
+# silently is noticed after minutes instead of seconds.
 CALM_LINK: Final = LinkTiming(
     heartbeat_s=60.0,
     dead_after_s=180.0,
@@ -94,7 +95,7 @@ class Wired:
         self.line = VirtualLine(self.session, device, to_device=quality, to_host=quality, rng=rng, now=now)
         self.retry_at = now
         self.plugged = False
-        self.told = mark  # the events that the device knows to be stored
+        self.notified = mark  # the events that the device knows to be stored
         self.stirred = True  # the session may have something to send, or another deadline
         device.stirred = True
         self.next_at = now  # the next moment at which something happens here; true unless one of the ends is stirred
@@ -102,7 +103,7 @@ class Wired:
         self.happened: Callable[[object, float], None]
 
     def step(self, now: float) -> None:
-        """Let happen what happens here now: what arrives, else what is due."""
+        """Handle what happens here now: what arrives, else what is due."""
         device, flying = self.device, self.line.flying
         arrived = False
         while flying and flying[0][0] <= now:
@@ -128,7 +129,7 @@ class Wired:
             self.stirred = True
 
     def look(self, now: float) -> Lost | None:
-        """Put on the wire what the ends have to send, and see when they want to be asked. Tells of a pulled cable."""
+        """Put on the wire what the ends have to send, and find their next deadline; Lost if a cable was pulled."""
         device, line, lost = self.device, self.line, None
         line.now = now
         if device.stirred:
@@ -171,11 +172,11 @@ class Wired:
 
 
 class HostDied(Exception):
-    """The computer under the table was switched off at this very moment."""
+    """The host lost power at this moment."""
 
 
 class House:
-    """The table, its devices and its cards. `report` is how people tell the table something."""
+    """The table, its devices and its cards. People report actions with `report`."""
 
     def __init__(
         self,
@@ -185,7 +186,7 @@ class House:
         seed: int = 0,
         sets: int = 4,
         quality: WireQuality = WireQuality(),  # noqa: B008 - frozen
-        way: Shuffle | None = None,
+        way: ShuffleModel | None = None,
         shuffler_plan: FaultPlan | None = None,
         shoe_plan: FaultPlan | None = None,
         timing: LinkTiming | None = None,
@@ -196,8 +197,8 @@ class House:
     ) -> None:
         """Without a `journal_file` the journal is in memory. `timing` is that of the links.
 
-        `card_by_card` moves every card at its own time, also where nobody looks. `keep`: hold at least so many of the
-        latest events in memory, and let the older ones go; None holds all. `snapshot_every`: so many events.
+        `card_by_card` moves every card at its own time, also where nothing observes it. `keep`: hold at least this many
+        of the latest events in memory; None holds all. `snapshot_every`: a number of events.
         """
         self.setup = setup or Setup()
         self.now = 0.0
@@ -230,7 +231,7 @@ class House:
 
     @property
     def cards(self) -> Cards:
-        """What is true."""
+        """The physical cards."""
         return self.sim.cards
 
     @property
@@ -239,7 +240,7 @@ class House:
         return int(self.now * 1000 + 0.5)
 
     def report(self, report: Report) -> list[Entry]:
-        """Tell the table something, and let it act. Where the host dies over it, the answer is empty."""
+        """Report something to the table, and let it act. If the host dies meanwhile, the answer is empty."""
         try:
             return self._take(report)
         except HostDied:
@@ -254,7 +255,7 @@ class House:
         return made
 
     def _stamp(self) -> str:
-        """The time of day in the journal. It is put together from pieces: else it takes as long as a small decision."""
+        """The time of day in the journal, from cached parts: formatting takes as long as a small decision."""
         if self.now != self._stamped_at:
             self._stamped_at = self.now
             micros = int(self.now * 1_000_000 + 0.5)
@@ -276,7 +277,7 @@ class House:
         return Journal(self._file, create=not self._file.exists())
 
     def _start_host(self) -> None:
-        """Start from the journal, as the daemon does: with no memory of its own."""
+        """Start from the journal alone, as the daemon does."""
         self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw, self._snapshot_every)
         self.state: State = self.live.state  # what the table believes
         self._next_at = -math.inf  # when something happens next; true after a look
@@ -294,9 +295,9 @@ class House:
         self._lines = tuple(self.wired.values())
 
     def restart_host(self) -> None:
-        """The host's power goes off and on: what was on the wires is lost, what was not stored never was."""
+        """The host's power goes off and on: what was on the wires or not stored is lost."""
         self.deaths += 1
-        if self._file is not None:  # what is in memory stands for a disk, and stays
+        if self._file is not None:  # a journal in memory stands for a disk
             self.journal.close()
             self.journal = self._open_journal()
         self._start_host()
@@ -304,11 +305,11 @@ class House:
         self._come_up()
 
     def _come_up(self) -> None:
-        """The first word of a daemon that is back: every link it had is gone, and the grace times begin."""
+        """The first report of a daemon that is back: every link is lost, and the grace times begin."""
         self._take(HostBoot("house", self.now_ms, 0, "house"))
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self.journal.close()
 
     # --- time -------------------------------------------------------------------------------------------------------
@@ -320,7 +321,7 @@ class House:
         return self._next_at if self._next_at > self.now else self.now
 
     def step(self, at: float | None = None) -> None:
-        """Go to the next moment, which the caller may have asked for already, and let happen what happens there."""
+        """Go to the next moment, which the caller may already know, and handle what happens there."""
         try:
             self.now = now = self.next_at if at is None else at
             for wired in self._lines:
@@ -338,20 +339,20 @@ class House:
             self.restart_host()
 
     def look(self) -> None:
-        """Let the lines see what a hand, a fault or the table has changed."""
+        """Let the lines take up what a hand, a fault or the table has changed."""
         try:
             self._look()
         except HostDied:
             self.restart_host()
 
     def _look(self) -> None:
-        """Look at what was stirred, if anything was, and see when something happens next."""
+        """Look at what was touched, if anything was, and find the next moment."""
         for wired in self._lines:
             if wired.stirred or wired.device.stirred:
                 break
         else:
             if self._table_seq == self.state.seq:
-                return  # all is as it was when last looked at
+                return  # nothing has changed
         self._settle()
 
     def _settle(self) -> None:
@@ -368,7 +369,7 @@ class House:
                     lost = wired.look(now)
                     if lost:
                         self._take(LinkLost(wired.name, str(lost)))
-                        again = True  # the table may have told a line that was looked at before
+                        again = True  # the table may have sent to a line that was already handled
                 if wired.next_at < at:
                     at = wired.next_at
         if self._table_seq != state.seq:
@@ -400,7 +401,7 @@ class House:
         self.now = end
 
     def watch(self, limit_s: float) -> None:
-        """Let time pass until there is something new to see: the table decides something, or a device stops."""
+        """Let time pass until the table decides something, or a device stops."""
         end = self.now + limit_s
         stops, seen = self._stops, self.state.seq
         at = self.next_at
@@ -424,17 +425,17 @@ class House:
             raise HostDied
         wired = self.wired[device]
         wired.stirred = True
-        if self.state.devices[device].last_event - wired.told.number >= STORED_WITH:
-            wired.told = self.live.mark(device)
-            wired.session.stored(wired.told, self.now)  # in the same bytes as the command
+        if self.state.devices[device].last_event - wired.notified.number >= STORED_WITH:
+            wired.notified = self.live.mark(device)
+            wired.session.stored(wired.notified, self.now)  # in the same bytes as the command
         wired.session.send(command, self.now)
 
     def _forget(self, device: str, mark: EventMark) -> None:
         wired = self.wired[device]
-        behind = mark.number - wired.told.number >= STORED_AFTER or not wired.session.ready
-        if mark.boot != wired.told.boot or behind:
+        behind = mark.number - wired.notified.number >= STORED_AFTER or not wired.session.ready
+        if mark.boot != wired.notified.boot or behind:
             wired.stirred = True
-            wired.told = mark
+            wired.notified = mark
             wired.session.stored(mark, self.now)
 
     def _withdraw(self, device: str, id: int) -> None:

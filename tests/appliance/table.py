@@ -30,10 +30,9 @@ from simulators.devices.faults import FaultName
 from simulators.pipes.endpoints import Endpoint
 from simulators.pipes.qemu import QemuSerialEndpoint, QemuUsbEndpoint
 from simulators.pipes.usb_backend import SoftwareUsbDevice
+from simulators.table.hands import hand
 from simulators.table.house import capabilities, deck_names
-from simulators.table.people import hand
-from simulators.table.robot import Robot
-from simulators.table.robot import Table as RobotsTable
+from simulators.table.robot import Robot, RunningTable
 from tests.appliance.machine import DEVICES, LIMIT_S, LOOK_S, Failed, Machine
 
 T = TypeVar("T")
@@ -72,7 +71,7 @@ class PlayedTable:
         self._ahead_s = 0.0
         self.sim.on_fed = self._look_soon
         self.robot = Robot(
-            RobotsTable(
+            RunningTable(
                 self.sim,
                 DEVICES,
                 setup,
@@ -244,8 +243,8 @@ class PlayedTable:
         return "completed" if end.kind == "round.completed" else f"void, {' '.join(end.clause)}"
 
     def check_cards(self) -> None:
-        """Every deck is complete, in the ledger and physically, and no cards are left at the seats."""
-        piles = self.in_loop(lambda: {name: self.robot._physical(name) for name in self.state.decks})
+        """Every deck at the table has all its cards, as the table believes and in truth; and no hand has any left."""
+        piles = self.in_loop(lambda: {name: self.robot.hands.physical(name) for name in self.state.decks})
         for name, deck in self.state.decks.items():
             if sum(deck.cards.values()) != DECK_SIZE or piles[name] != DECK_SIZE:
                 raise Failed(f"deck {name}: the ledger has {deck.cards}, but there are {piles[name]} cards")

@@ -18,13 +18,13 @@ from firmware_bridge.tools.conform import POINTS, Conformance, PointResult, chos
 from firmware_bridge.tools.conform.run import RUN_LIMIT_S, RUN_WITH_CARDS_LIMIT_S
 from firmware_bridge.wire.messages import Capability, Light, PowerCause
 from firmware_bridge.wire.packet import PacketType
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SHOE_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
 from simulators.faulty_firmware import DEFECTS
 from simulators.pipes.endpoints import PtyEndpoint
-from simulators.pipes.wires import End, VirtualLine, WireQuality
+from simulators.pipes.wires import VirtualLine, WireEnd, WireQuality
 
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
 LOCK_OR_LIGHT = {Capability.LOCKS, Capability.INDICATES}
@@ -39,7 +39,7 @@ def a_shoe(
 ) -> SimulatedDevice:
     shoe = SimulatedTable(1, build=build, shoe_capabilities=capabilities).shoe
     if loaded:
-        shoe.load(Spot(Place.TABLE, 0), 0.0)
+        shoe.load(Spot(CardPlace.TABLE, 0), 0.0)
     return shoe
 
 
@@ -50,12 +50,12 @@ def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
 
 def a_shuffler(build: Callable[..., Firmware] = Firmware) -> SimulatedDevice:
     shuffler = SimulatedTable(1, build=build).shuffler
-    shuffler.load(Spot(Place.TABLE, 0), 0.0)
+    shuffler.load(Spot(CardPlace.TABLE, 0), 0.0)
     return shuffler
 
 
 def run_on(
-    device: End, *, with_cards: bool = False, only: Collection[str] = (), quality: WireQuality | None = None
+    device: WireEnd, *, with_cards: bool = False, only: Collection[str] = (), quality: WireQuality | None = None
 ) -> dict[str, PointResult]:
     """A run in virtual time, which must end in the time it promises."""
     run = Conformance(host_boot=0xFFF0FFF0, now=0.0, with_cards=with_cards, slow=with_cards, only=only)

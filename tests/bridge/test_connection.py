@@ -53,7 +53,7 @@ from firmware_bridge.wire.messages import (
     Status,
 )
 from firmware_bridge.wire.session import Ahead, EventMark, HostSession, Ready, WrongRole
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
@@ -66,7 +66,7 @@ LONG_S = 600.0  # a pause that no test can sit out
 SPEED = 50.0
 HOST_BOOT = 0x1234ABCD
 KINDS = ("pty", "tcp", "usb")
-EXIT, SHOE, DECK = Spot(Place.EXIT), Spot(Place.SHOE), Spot(Place.TABLE)
+EXIT, SHOE, DECK = Spot(CardPlace.EXIT), Spot(CardPlace.SHOE), Spot(CardPlace.TABLE)
 QUICK = LinkTiming().scaled(0.1)  # for losses that only time tells
 
 Result = TypeVar("Result")

@@ -22,13 +22,13 @@ from firmware_bridge.wire.messages import (
     StackPresented,
 )
 from firmware_bridge.wire.session import EventMark, HostSession, Ready
-from simulators.devices.cards import DECK_SIZE, Place, Spot
+from simulators.devices.cards import DECK_SIZE, CardPlace, Spot
 from simulators.devices.device import SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.pipes.wires import WireQuality
 from tests.support.virtual_link import HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
 
-SHOE = Spot(Place.SHOE)
+SHOE = Spot(CardPlace.SHOE)
 STACK = 3
 DECKS = 4
 COMMANDS_FOR_A_DECK = -(-DECK_SIZE // STACK)

@@ -42,7 +42,7 @@ from firmware_bridge.wire.messages import (
 )
 from firmware_bridge.wire.packet import Packet, PacketType, pack
 from firmware_bridge.wire.session import ANSWER_WITHIN_S, Ahead, EventMark, HostSession, Ready, Rejected
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
 from tests.support.virtual_link import DEVICE_BOOT, HAND, HOST_BOOT, RED, HostAtDevice, host_at_shoe
@@ -573,4 +573,4 @@ def test_no_bytes_can_break_a_simulated_device(
     rig.device.press(ButtonName.RED, now)
     rig.device.tick(now + 100)
     rig.table.cards.check()
-    assert rig.table.cards.count(Spot(Place.SHOE)) + rig.table.cards.count(rig.device.mechanics.exit) <= 53
+    assert rig.table.cards.count(Spot(CardPlace.SHOE)) + rig.table.cards.count(rig.device.mechanics.exit) <= 53

@@ -36,7 +36,7 @@ from firmware_bridge.wire.messages import (
 )
 from firmware_bridge.wire.packet import Packet, PacketType, pack, parse_packet
 from firmware_bridge.wire.session import EventMark, HostSession
-from simulators.devices.cards import Cards, Place, Spot
+from simulators.devices.cards import CardPlace, Cards, Spot
 from simulators.devices.firmware import Firmware, Nameplate
 from simulators.devices.shoe import ShoeMechanics
 from simulators.pipes.wires import VirtualLine
@@ -256,7 +256,7 @@ def converse() -> list[Frame]:
     plate = Nameplate(DeviceRole.SHOE, "SE-0001", "Simulated Shoe", capabilities)
     device = Firmware(plate, shoe, DEVICE_BOOT, 0.0)
     device.start(messages.PowerCause.POWER, memory_kept=False, now=0.0)
-    shoe.load(Spot(Place.TABLE, 0))
+    shoe.load(Spot(CardPlace.TABLE, 0))
     host = HostSession(host_boot=HOST_BOOT, software="vectors")
     log: list[Frame] = []
 
@@ -280,7 +280,7 @@ def converse() -> list[Frame]:
     host.send(Dispense(101, DEVICE_BOOT, 3), line.now)
     line.rest(1.0)
     device.now = line.now
-    shoe.take_exit(Spot(Place.HAND, 1))
+    shoe.take_exit(Spot(CardPlace.HAND, 1))
     line.rest(0.5)
     host.ask(AskStatus(7), line.now)
     line.rest(0.5)

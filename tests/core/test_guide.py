@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from controller.core import actions as act
-from controller.core.actions import Action, AnyAction
+from controller.core.actions import Action, AnyAction, Role
 from controller.core.events.event import Entry
-from controller.core.guide import Step
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import Report
 from controller.core.setup import Setup
+from controller.core.step import ByHand, Step
 from controller.games.game import Method
 from tests.support.core_driver import WHO, House
 
@@ -99,3 +99,24 @@ def test_a_void_round_says_why_with_its_own_clause() -> None:
     step = house.table.next_step()
     assert step.clause == ("13.E",)
     assert "exposed" in step.why
+
+
+def test_a_step_says_who_acts() -> None:
+    house = Checked()
+    house.open()
+    by = {str(step.do[0]["action"]): step.by[0] for step in house.steps if step.do}
+    assert by["inspect_deck"] is Role.DEALER
+    assert by["verify_deck"] is Role.FLOOR
+    assert {step.by for step in house.steps if step.text.startswith("Wait")} == {()}
+    house.ask(act.IdleTable)
+    while (step := house.table.next_step()).do[0]["action"] == "spread_deck":
+        house.ask(act.SpreadDeck, str(step.do[0]["deck"]))
+    assert (step.text, step.by[0]) == ("Wait for a player.", Role.DEALER)
+
+
+def test_a_stack_at_the_exit_is_a_step_for_hands() -> None:
+    house = Checked()
+    house.open()
+    house.play()
+    found = [step for step in house.steps if step.by_hand is ByHand.TAKE and step.device == "shoe"]
+    assert {(step.by, step.do) for step in found} == {((Role.DEALER,), ())}

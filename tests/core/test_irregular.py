@@ -496,7 +496,7 @@ def test_an_exit_at_which_nothing_lies_is_said_to_be_empty() -> None:
     house.ask(act.ReturnWagers)
     step = house.table.next_step()
     assert step.do == ()
-    assert "gather cards, exit, 0" in step.text
+    assert "record 0 cards at the exit" in step.text
     house.refused(act.GatherCards, "red-1", "exit", 3)  # the sensor sees what is taken
     house.refused(act.GatherCards, "red-1", "shoe", 0)
     house.ask(act.GatherCards, "red-1", "exit", 0)

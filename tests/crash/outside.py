@@ -16,8 +16,8 @@ from controller.core.events.table import ActionRefused
 from controller.core.setup import Setup
 from controller.core.state import State
 from controller.journal import JournalAbsent, JournalForeign, JournalReader
-from simulators.devices.cards import Place
-from simulators.table.robot import Robot, Table
+from simulators.devices.cards import CardPlace
+from simulators.table.robot import Robot, RunningTable
 from tests.support.plugged import Plugged
 from tests.support.served import UnixConnection
 
@@ -44,7 +44,7 @@ class Outside:
         self._state = State()
         self.events: list[Entry] = []
         self.unanswered = 0  # requests without an answer
-        table = Table(
+        table = RunningTable(
             plugged.table,
             ("shuffler", "shoe"),
             setup or Setup(),
@@ -116,7 +116,7 @@ class Outside:
             for name, deck in state.decks.items():
                 assert sum(deck.cards.values()) == 53
                 for places in (("infeed", "shelves", "output"), ("shoe", "held"), ("rack",)):
-                    spots = [spot for place in places for spot in cards.spots(Place[place.upper()])]
+                    spots = [spot for place in places for spot in cards.spots(CardPlace[place.upper()])]
                     lying = sum(card.deck == name for spot in spots for card in cards.pile(spot))
                     assert lying == sum(deck.cards.get(place, 0) for place in places), (name, places, deck.cards)
 

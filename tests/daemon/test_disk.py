@@ -156,8 +156,8 @@ class Table:
         self.served.until("table stopped", reason=why)
 
     def _hands(self) -> None:
-        """Take the cards at the exits, so that the devices have something to report."""
-        self.plugged.do(lambda table, now: self.outside.robot.hands())
+        """Take what lies at an exit: the devices have something to tell."""
+        self.plugged.do(lambda table, now: self.outside.robot.hands.take("shoe"))
 
     def wrote_all_that_happened(self, repair: Callable[[Path], None] = lambda journal: None) -> None:
         """Every command sent and every event confirmed as stored is on the disk; nothing more is sent."""

@@ -15,7 +15,7 @@ from controller.core.actions import Role
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.gathering import GATHERED_STATES
 from controller.core.setup import Setup, ShufflerKind
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
 from simulators.table.people import WHO, People, taken
@@ -139,7 +139,7 @@ def test_the_table_comes_back_whatever_was_forgotten(seed: int, tmp_path: Path) 
         assert people.play(SEATS) or people.work()
         house.cards.check()
         for name, deck in house.state.decks.items():
-            in_shoe = sum(card.deck == name for card in house.cards.pile(Spot(Place.SHOE)))
+            in_shoe = sum(card.deck == name for card in house.cards.pile(Spot(CardPlace.SHOE)))
             assert deck.cards.get("shoe", 0) == in_shoe
     house.close()
 

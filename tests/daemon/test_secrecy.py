@@ -26,7 +26,7 @@ import pytest
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
 from firmware_bridge.wire.messages import Capability, CardFaceUp, CardsCounted, EventMessage
-from simulators.devices.cards import Place
+from simulators.devices.cards import CardPlace
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
@@ -60,7 +60,7 @@ class Talkative(Firmware):
 
     def _inside(self) -> str:
         cards = self.mechanics.cards
-        places = (Place.INFEED, Place.SHELVES, Place.OUTPUT, Place.SHOE, Place.HELD)
+        places = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT, CardPlace.SHOE, CardPlace.HELD)
         order = "".join(
             LETTERS[card.kind] for place in places for spot in cards.spots(place) for card in cards.pile(spot)
         )

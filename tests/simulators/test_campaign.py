@@ -13,7 +13,7 @@ from simulators.campaign.checks import CHECKS
 from simulators.campaign.luck import KINDS, draw
 from simulators.campaign.planted_defects import DEFECTS, WITHIN, planted
 from simulators.campaign.report import Report, as_html
-from simulators.campaign.run import Result, Violation, campaign, hunt, play_shift
+from simulators.campaign.run import CampaignResult, Violation, campaign, hunt, play_shift
 from simulators.campaign.shrink import repeat, shrink
 from simulators.devices.faults import FaultName
 from simulators.shoesim import cli
@@ -72,13 +72,13 @@ def test_the_page_names_every_check_and_every_defect() -> None:
 
 
 def test_a_failing_shift_is_shrunk_to_the_mishaps_that_matter() -> None:
-    broken = Result(violations=[Violation("due deck", "", 7, 1, 0.0)])
-    other = Result(violations=[Violation("no crash", "", 7, 1, 0.0)])
+    broken = CampaignResult(violations=[Violation("due deck", "", 7, 1, 0.0)])
+    other = CampaignResult(violations=[Violation("no crash", "", 7, 1, 0.0)])
     tried = []
 
-    def play(some: Collection[int]) -> Result:
+    def play(some: Collection[int]) -> CampaignResult:
         tried.append(tuple(some))
-        return broken if {4, 9} <= set(some) else other if 2 in some else Result()
+        return broken if {4, 9} <= set(some) else other if 2 in some else CampaignResult()
 
     assert shrink(range(1, 13), "due deck", play) == [4, 9]
     assert len(tried) < 60
@@ -111,7 +111,7 @@ def test_the_command_tells_repeats_and_fails(tmp_path: Path) -> None:
 
 
 def test_a_violation_stands_on_the_page() -> None:
-    result = Result(rounds=1, violations=[Violation("due deck", "<red>", 7, 1, 0.0)])
+    result = CampaignResult(rounds=1, violations=[Violation("due deck", "<red>", 7, 1, 0.0)])
     report = Report(1, 1, 0, 1, 1.0, 0.5, result, repeats=["shoesim campaign --shift 7"])
     assert not report.good
     page = as_html(report)

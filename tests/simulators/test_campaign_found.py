@@ -15,14 +15,15 @@ from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
 from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.luck import Shift, draw
-from simulators.campaign.run import Result, play_shift
+from simulators.campaign.run import CampaignResult, play_shift
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.devices.faults import FaultName
+from simulators.table.hands import FLOOR, SOURCE
 from simulators.table.house import House
-from simulators.table.people import FLOOR, SOURCE, WHO, NoMoreDecks, People, taken
+from simulators.table.people import WHO, NoMoreDecks, People, taken
 
 SEATS = (1, 3, 6)
 DEALER: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
@@ -45,6 +46,17 @@ def opened(houses: list[House], folder: Path, setup: Setup | None = None, sets: 
     return house, people
 
 
+def opened_unlucky(houses: list[House], folder: Path, setup: Setup) -> tuple[UnluckyHouse, ClumsyPeople]:
+    """A house of the campaign with its table open and no mishaps planned."""
+    shift = draw(1, 1, 0.0, setup=setup)
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(folder / "journal.db", shift, witness)
+    houses.append(house)
+    people = ClumsyPeople(house, witness)
+    assert people.open()
+    return house, people
+
+
 def until_stub_comes_out(house: House, people: People) -> None:
     """A round up to the moment in which the shoe has begun to bring out the stub."""
     people.enough = lambda: bool(
@@ -57,7 +69,7 @@ def until_stub_comes_out(house: House, people: People) -> None:
     assert doing.target == "stub"
 
 
-def replayed(shift: Shift, only: Collection[int] = ()) -> Result:
+def replayed(shift: Shift, only: Collection[int] = ()) -> CampaignResult:
     """Play a shift with these mishaps only (default: all), and four rounds after the last: each deck is dealt twice."""
     last = max(mishap.round for mishap in shift.mishaps if not only or mishap.number in only)
     return play_shift(replace(shift, rounds=min(shift.rounds, last + 5)), only or None)
@@ -84,10 +96,10 @@ def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[
     house.sim.shoe.inject(FaultName.MISCOUNT, house.now)
     people.enough = lambda: house.state.table is TableState.STUB_COUNT and not house.state.devices["shoe"].at_exit
     while not people.enough():
-        people._device_chore("shoe")
+        people.hands.take("shoe")
         house.step()
     deck = house.state.round.deck if house.state.round else ""
-    lying = house.cards.count(Spot(Place.RACK))
+    lying = house.cards.count(Spot(CardPlace.RACK))
     assert lying == house.state.decks[deck].cards["rack"] + house.state.decks[deck].cards.get("missing", 0)
     people.enough = None
     assert people.work()
@@ -100,7 +112,7 @@ def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: 
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=60.0)
     assert house.run(lambda: house.state.table is TableState.VOIDING, 30)
-    house.sim.shoe.take(Spot(Place.TABLE, 0), house.now)
+    house.sim.shoe.take(Spot(CardPlace.TABLE, 0), house.now)
     assert people.work()
     assert [event.clause for event in house.events if event.kind == "round.voided"] == [("13.G",)]
     assert [deck.cards for deck in house.state.decks.values()] == [{"shoe": 53}]
@@ -115,7 +127,7 @@ def test_a_deck_that_leaves_in_the_fifth_round_does_not_stop_the_table(houses: l
     assert people.play(SEATS)
     people.enough = None
     deck = house.state.round.deck if house.state.round else ""
-    house.cards.move_top(1, Spot(Place.HAND, 1), Spot(Place.TABLE, -8))  # where nobody looks
+    house.cards.move_top(1, Spot(CardPlace.HAND, 1), Spot(CardPlace.TABLE, -8))  # where nobody looks
     assert taken(house.report(act.ReportWrongNumber(target="seat1", cards=2, **DEALER)))
     assert people.work()
     assert deck in house.state.retired
@@ -160,9 +172,9 @@ def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], 
     house, people = opened(houses, tmp_path)
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
-    seat = Spot(Place.HAND, SEATS[0])
+    seat = Spot(CardPlace.HAND, SEATS[0])
     assert taken(house.report(act.ReportDealerExposed(**DEALER)))
-    people._lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
+    people.hands.lay_down("shoe", house.sim.shoe.take(seat, house.now), seat)
     house.look()
     people.enough = lambda: house.events[-1].kind == "void.completed" or house.state.table is TableState.WAITING
     assert people.work()
@@ -177,7 +189,7 @@ def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], 
 def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tmp_path: Path) -> None:
     """It got into the other deck as the extra card, and stayed at a seat: nobody gathers it with that deck."""
     house, people = opened(houses, tmp_path)
-    (fallen,) = house.cards.move_top(1, Spot(Place.SHELVES, house.cards.spots(Place.SHELVES)[0].number), FLOOR)
+    (fallen,) = house.cards.move_top(1, Spot(CardPlace.SHELVES, house.cards.spots(CardPlace.SHELVES)[0].number), FLOOR)
     house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     house.rest(5.0)
@@ -195,19 +207,14 @@ def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_mis
     houses: list[House], tmp_path: Path
 ) -> None:
     """As that of a player who folded. The campaign took it for a stack that was not dealt."""
-    shift = draw(1, 1, 0.0, setup=Setup())
-    witness = Witness(shift)
-    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
-    houses.append(house)
-    people = ClumsyPeople(house, witness)
-    assert people.open()
+    house, people = opened_unlucky(houses, tmp_path, Setup())
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     while house.state.table is not TableState.REVEALING:
         if not people.chore():
             house.step()
     assert taken(people.press(act.CollectHand(target="seat1", **DEALER)))
     assert people.work()
-    assert witness.completed == 1
+    assert people.witness.completed == 1
 
 
 def test_a_deck_that_was_put_into_the_shoe_and_not_told_is_found_there() -> None:
@@ -230,14 +237,9 @@ def test_nobody_takes_cards_from_a_place_that_the_table_does_not_have(
     place: str, houses: list[House], tmp_path: Path
 ) -> None:
     """A wrong button at a table with an automated shoe emptied that, or ended the campaign with an error."""
-    shift = draw(1, 1, 0.0, setup=Setup())
-    witness = Witness(shift)
-    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
-    houses.append(house)
-    people = ClumsyPeople(house, witness)
-    assert people.open()
+    house, people = opened_unlucky(houses, tmp_path, Setup())
     assert not taken(people.press(act.GatherCards(deck="red-1", place=place, cards=3, **DEALER)))
-    assert house.cards.count(Spot(Place.SHOE)) == 53
+    assert house.cards.count(Spot(CardPlace.SHOE)) == 53
 
 
 def test_an_empty_cupboard_is_named(houses: list[House], tmp_path: Path) -> None:
@@ -284,12 +286,9 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
     houses: list[House], tmp_path: Path
 ) -> None:
     """53 cards with one rabbit too many: what a shuffler that only counts cannot know, this one must."""
-    shift = draw(1, 1, 0.0, setup=Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
-    witness = Witness(shift)
-    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
-    houses.append(house)
-    people = ClumsyPeople(house, witness)
-    assert people.open()
+    house, people = opened_unlucky(
+        houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
+    )
     house.rest(60.0)  # the shuffle that runs is over: both come in the next
     house.sim.shuffler.inject(FaultName.EXTRA_CARD, house.now)
     house.sim.shuffler.inject(FaultName.MISSING_CARD, house.now, after_cards=20)  # it is no rabbit

@@ -13,17 +13,17 @@ from simulators.devices.cards import (
     DECK_SIZE,
     TOP,
     Card,
+    CardPlace,
     Cards,
     Kind,
     NotThere,
     NotTheSameCards,
-    Place,
     Spot,
 )
 
-RED, BLUE = Spot(Place.TABLE, 0), Spot(Place.TABLE, 1)
-FLOOR, SHOE, INFEED = Spot(Place.FLOOR), Spot(Place.SHOE), Spot(Place.INFEED)
-SPOTS = [RED, BLUE, FLOOR, SHOE, INFEED, Spot(Place.HAND, 1), Spot(Place.HAND, 2), Spot(Place.SHELVES, 9)]
+RED, BLUE = Spot(CardPlace.TABLE, 0), Spot(CardPlace.TABLE, 1)
+FLOOR, SHOE, INFEED = Spot(CardPlace.FLOOR), Spot(CardPlace.SHOE), Spot(CardPlace.INFEED)
+SPOTS = [RED, BLUE, FLOOR, SHOE, INFEED, Spot(CardPlace.HAND, 1), Spot(CardPlace.HAND, 2), Spot(CardPlace.SHELVES, 9)]
 
 # The same examples in every run: a test that fails only sometimes tells nobody anything.
 steady = settings(derandomize=True, deadline=None, max_examples=200)
@@ -110,12 +110,12 @@ def test_a_given_card_is_moved_from_where_it_lies_and_only_from_there() -> None:
 
 def test_hands_and_shelves_are_told_apart_by_number() -> None:
     cards = table()
-    cards.move_top(4, RED, Spot(Place.HAND, 5))
-    cards.move_top(3, RED, Spot(Place.HAND, 2))
-    assert cards.spots(Place.HAND) == [Spot(Place.HAND, 2), Spot(Place.HAND, 5)]
-    assert [cards.count(Spot(Place.HAND, seat)) for seat in range(7)] == [0, 0, 3, 0, 0, 4, 0]
-    cards.move_all(Spot(Place.HAND, 2), RED)
-    assert cards.spots(Place.HAND) == [Spot(Place.HAND, 5)]
+    cards.move_top(4, RED, Spot(CardPlace.HAND, 5))
+    cards.move_top(3, RED, Spot(CardPlace.HAND, 2))
+    assert cards.spots(CardPlace.HAND) == [Spot(CardPlace.HAND, 2), Spot(CardPlace.HAND, 5)]
+    assert [cards.count(Spot(CardPlace.HAND, seat)) for seat in range(7)] == [0, 0, 3, 0, 0, 4, 0]
+    cards.move_all(Spot(CardPlace.HAND, 2), RED)
+    assert cards.spots(CardPlace.HAND) == [Spot(CardPlace.HAND, 5)]
 
 
 def test_two_cards_of_one_kind_are_two_cards() -> None:

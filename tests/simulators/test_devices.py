@@ -47,13 +47,18 @@ from firmware_bridge.wire.messages import (
     Unlock,
 )
 from firmware_bridge.wire.messages import Place as Told
-from simulators.devices.cards import DECK, DECK_SIZE, Place, Spot
+from simulators.devices.cards import DECK, DECK_SIZE, CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE, SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedTable
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.firmware import EVENTS_FOR_A_CYCLE, EVENTS_KEPT
 from tests.support.virtual_link import BLUE, HAND, RED, HostAtDevice, host_at_shoe, host_at_shuffler
 
-SHOE, FLOOR, INFEED, OUTPUT = Spot(Place.SHOE), Spot(Place.FLOOR), Spot(Place.INFEED), Spot(Place.OUTPUT)
+SHOE, FLOOR, INFEED, OUTPUT = (
+    Spot(CardPlace.SHOE),
+    Spot(CardPlace.FLOOR),
+    Spot(CardPlace.INFEED),
+    Spot(CardPlace.OUTPUT),
+)
 RECOGNISING_SHOE = SHOE_CAPABILITIES | {Capability.RECOGNISES}
 RECOGNISING_SHUFFLER = SHUFFLER_CAPABILITIES | {Capability.RECOGNISES}
 KEEPING = frozenset({Capability.KEEPS_MEMORY})
@@ -594,7 +599,7 @@ def test_a_dealt_stack_is_told_once_it_is_taken() -> None:
 def test_a_held_stack_is_told_only_when_released_and_taken() -> None:
     rig = loaded_shoe(shoe_capabilities=RECOGNISING_SHOE)
     dispense(rig, 1, 5, hold=True)
-    held = kinds_at(rig, Spot(Place.HELD))
+    held = kinds_at(rig, Spot(CardPlace.HELD))
     carry_out(rig, Release(2, rig.session.boot))
     assert told(rig, StackTaken) == []
     rig.device.take(HAND, rig.line.now)

@@ -13,11 +13,12 @@ from controller.core.state import encode
 from controller.daemon.live_table import restore
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
-from simulators.devices.cards import Card, Place, Spot
+from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.faults import FaultName, FaultPlan
 from simulators.pipes.wires import WireQuality
+from simulators.table.hands import hand
 from simulators.table.house import House
-from simulators.table.people import People, hand
+from simulators.table.people import People
 
 SEATS = (1, 3, 6)
 STACKS = len(SEATS) + 1
@@ -45,15 +46,17 @@ def kinds(house: House, start: int = 0) -> list[str]:
     return [event.kind for event in house.events[start:]]
 
 
-def pile_of(house: House, place: Place) -> list[Card]:
+def pile_of(house: House, place: CardPlace) -> list[Card]:
     """All cards at a place, but the spares on the floor."""
-    return [card for spot in house.cards.spots(place) if place is not Place.FLOOR for card in house.cards.pile(spot)]
+    return [
+        card for spot in house.cards.spots(place) if place is not CardPlace.FLOOR for card in house.cards.pile(spot)
+    ]
 
 
 def in_the_deal(house: House, people: People) -> None:
     """Close the bets, and stop with the first card of the first stack at the exit."""
     people.tell(CloseBets, seats=SEATS)
-    assert house.run(lambda: house.cards.count(Spot(Place.EXIT)) > 0, 10)
+    assert house.run(lambda: house.cards.count(Spot(CardPlace.EXIT)) > 0, 10)
 
 
 def check_truth(house: House) -> None:
@@ -62,7 +65,7 @@ def check_truth(house: House) -> None:
     for name, deck in house.state.decks.items():
         assert sum(deck.cards.values()) == 53
         for places in (("infeed", "shelves", "output"), ("shoe", "held"), ("rack",)):  # a shuffle is on its way through
-            spots = [spot for place in places for spot in house.cards.spots(Place[place.upper()])]
+            spots = [spot for place in places for spot in house.cards.spots(CardPlace[place.upper()])]
             lying = sum(card.deck == name for spot in spots for card in house.cards.pile(spot))
             assert lying == sum(deck.cards.get(place, 0) for place in places), (name, places)
     house.journal.verify()
@@ -193,7 +196,7 @@ def test_a_stack_that_came_out_while_the_link_was_away_is_found_again(houses: li
     assert house.run(lambda: house.sim.shoe.mechanics.mode is Mode.WORKING, 5)
     house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=20.0)
     assert house.run(lambda: house.state.round is not None and house.state.round.void, 15)
-    assert house.cards.count(Spot(Place.EXIT)) == 3
+    assert house.cards.count(Spot(CardPlace.EXIT)) == 3
     start = len(house.events)
     assert house.run(lambda: house.state.devices["shoe"].online, 20)
     assert people.work(), house.live.table.next_step(house.now)
@@ -249,8 +252,8 @@ def test_a_host_that_dies_after_any_stored_event_finishes_the_round(houses: list
         assert "round.voided" not in kinds(house), seq
         dealt = [event for event in house.events if event.kind == "stack.taken"]
         assert [event.data["target"] for event in dealt] == ["seat1", "seat3", "seat6", "dealer"]
-        assert not house.cards.spots(Place.HAND)
-    assert hand("dealer") == Spot(Place.HAND, 7)
+        assert not house.cards.spots(CardPlace.HAND)
+    assert hand("dealer") == Spot(CardPlace.HAND, 7)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -268,8 +271,8 @@ def test_bad_luck_of_every_kind_never_loses_the_truth(houses: list[House], tmp_p
     for _ in range(8):
         assert people.play(SEATS) or people.work(), house.live.table.next_step(house.now)
         house.cards.check()
-        strayed = {card.deck for card in house.cards.pile(Spot(Place.FLOOR)) if card.index < 53}
-        strayed |= {card.deck for place in Place for card in pile_of(house, place) if card.index >= 53}
+        strayed = {card.deck for card in house.cards.pile(Spot(CardPlace.FLOOR)) if card.index < 53}
+        strayed |= {card.deck for place in CardPlace for card in pile_of(house, place) if card.index >= 53}
         if not strayed & set(house.state.decks):  # a card that has just fallen is found at the next count
             check_truth(house)
     assert kinds(house).count("round.completed") + kinds(house).count("round.voided") == 8

@@ -11,14 +11,14 @@ import pytest
 from controller.core.actions import CloseBets
 from controller.core.setup import Setup, ShufflerKind
 from firmware_bridge.wire.messages import AskCounters, AskStatus
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.shuffling import Uniform
 from simulators.table.house import House, Wired
 from simulators.table.people import People
 
 SEATS = (1, 3, 6)
-SHOE, EXIT, INFEED, RACK = Spot(Place.SHOE), Spot(Place.EXIT), Spot(Place.INFEED), Spot(Place.RACK)
+SHOE, EXIT, INFEED, RACK = Spot(CardPlace.SHOE), Spot(CardPlace.EXIT), Spot(CardPlace.INFEED), Spot(CardPlace.RACK)
 Story = Callable[[House, People], object]  # what it gives back was seen on the way
 
 
@@ -108,7 +108,7 @@ def _dealing(house: House, people: People, for_s: float) -> None:
 
 def looks(house: House, people: People) -> object:
     _dealing(house, people, 0.25)
-    first = (house.cards.count(EXIT), house.cards.count(INFEED), len(house.cards.spots(Place.SHELVES)))
+    first = (house.cards.count(EXIT), house.cards.count(INFEED), len(house.cards.spots(CardPlace.SHELVES)))
     house.rest(0.4)
     second = (house.cards.count(SHOE), house.cards.count(EXIT), sum(house.cards.kinds(INFEED)))
     people.work()
@@ -152,7 +152,7 @@ def opens_the_doors(house: House, people: People) -> None:
 
 def takes_too_soon(house: House, people: People) -> None:
     _dealing(house, people, 0.35)
-    house.wired["shoe"].device.take(Spot(Place.HAND, 1), house.now)
+    house.wired["shoe"].device.take(Spot(CardPlace.HAND, 1), house.now)
     people.work(limit_s=300)
 
 
@@ -164,8 +164,8 @@ def turns_a_card(house: House, people: People) -> None:
 
 def lays_more_in(house: House, people: People) -> None:
     house.rest(5.0)
-    house.cards.move_top(1, Spot(Place.FLOOR), Spot(Place.TABLE, 5))
-    house.wired["shuffler"].device.load(Spot(Place.TABLE, 5), house.now)
+    house.cards.move_top(1, Spot(CardPlace.FLOOR), Spot(CardPlace.TABLE, 5))
+    house.wired["shuffler"].device.load(Spot(CardPlace.TABLE, 5), house.now)
     people.play(SEATS)
 
 

@@ -137,7 +137,7 @@ def test_a_second_one_is_refused_while_the_first_lives(tmp_path: Path) -> None:
     with started(tmp_path) as first:
         announced(first)
         ports = {name: os.readlink(tmp_path / name) for name in ("shuffler", "shoe")}
-        assert refused(tmp_path) == f"Error: simulators run in {tmp_path} already; stop them first"
+        assert refused(tmp_path) == f"Error: simulators are already running in {tmp_path}; stop them first"
         assert ports == {name: os.readlink(tmp_path / name) for name in ports}
         assert "53 cards table 0" in said(tmp_path, "status")
         first.kill()
@@ -223,7 +223,7 @@ def test_cable_and_power(tmp_path: Path) -> None:
 def test_wrong_words_of_the_hand(tmp_path: Path) -> None:
     for words in (["status"], ["inject", "shoe", "jam"], ["gather"]):
         line = complaint(shoesim(tmp_path, *words))
-        assert f"no simulators run in {tmp_path}" in line
+        assert f"no simulators are running in {tmp_path}" in line
         assert "start them: shoesim run" in line
     for words in (
         ["inject", "toaster", "jam"],
@@ -328,7 +328,7 @@ MISTAKES = [
     ("[[fault]]\ndevice = 'shoe'\nfault = 'jam'\nat_s = 1\nat_cycle = 1", "either at_s or at_cycle"),
     ("[[fault]]\ndevice = 'shoe'\nfault = 'jam'", "either at_s or at_cycle"),
     ("[[fault]]\ndevice = 'shoe'\nfault = 'jam'\nat_cycle = 0", "counted from 1"),
-    ("[[fault]]\ndevice = 'hat'\nfault = 'jam'\nat_s = 1", "no device 'hat'"),
+    ("[[fault]]\ndevice = 'hat'\nfault = 'jam'\nat_s = 1", "unknown device 'hat'"),
     ("[[fault]]\nfault = 'jam'\nat_s = 1", "device"),
     ("[[fault]]\ndevice = 'shoe'\nfault = 'jam'\nat_s = 'noon'", "at_s"),
     ("fault = [", "end of document"),

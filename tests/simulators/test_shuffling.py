@@ -8,10 +8,10 @@ from math import comb, sqrt
 
 import pytest
 
-from simulators.devices.cards import BOTTOM, DECK_SIZE, TOP, Cards, Place, Spot
-from simulators.devices.shuffling import Placement, Shelf, Shuffle, Uniform, follow
+from simulators.devices.cards import BOTTOM, DECK_SIZE, TOP, CardPlace, Cards, Spot
+from simulators.devices.shuffling import Placement, Shelf, ShuffleModel, Uniform, follow
 
-EVERY: list[Shuffle] = [Uniform(), Shelf(), Shelf(passes=3), Shelf(shelves=1), Shelf(shelves=4, passes=2)]
+EVERY: list[ShuffleModel] = [Uniform(), Shelf(), Shelf(passes=3), Shelf(shelves=1), Shelf(shelves=4, passes=2)]
 SHUFFLES = 2000  # decks per statistical test
 DECK = list(range(DECK_SIZE))  # cards named by the position they start from
 
@@ -33,7 +33,7 @@ def all_plans(shelves: int, n: int) -> list[list[Placement]]:
     return [list(plan) for plan in product(openings, repeat=n)]
 
 
-def valley_z(shuffle: Shuffle, seed: int) -> float:
+def valley_z(shuffle: ShuffleModel, seed: int) -> float:
     """How many standard errors the mean number of valleys lies from that of uniformly shuffled decks.
 
     For n cards in uniform order it has mean (n - 2) / 3 and variance 2(n + 1) / 45: here 17 and 2.4.
@@ -43,7 +43,7 @@ def valley_z(shuffle: Shuffle, seed: int) -> float:
     return (mean - 17) / sqrt(2.4 / SHUFFLES)
 
 
-def worst_card_chi2(shuffle: Shuffle, seed: int) -> float:
+def worst_card_chi2(shuffle: ShuffleModel, seed: int) -> float:
     """The largest, over the cards, chi-squared of where the card ended, against every position alike."""
     rng = random.Random(seed)
     ended = [[0] * DECK_SIZE for _ in DECK]
@@ -63,13 +63,13 @@ Z_CRITICAL = 3.29
 
 @pytest.mark.parametrize("shuffle", EVERY, ids=str)
 @pytest.mark.parametrize("n", [0, 1, 2, 53])
-def test_a_shuffle_is_a_permutation_and_leaves_its_input_alone(shuffle: Shuffle, n: int) -> None:
+def test_a_shuffle_is_a_permutation_and_leaves_its_input_alone(shuffle: ShuffleModel, n: int) -> None:
     deck = list(range(n))
     assert sorted(shuffle(deck, random.Random(n))) == deck == list(range(n))
 
 
 @pytest.mark.parametrize("shuffle", EVERY, ids=str)
-def test_the_seed_decides(shuffle: Shuffle) -> None:
+def test_the_seed_decides(shuffle: ShuffleModel) -> None:
     assert shuffle(DECK, random.Random(5)) == shuffle(DECK, random.Random(5))
     assert shuffle(DECK, random.Random(5)) != shuffle(DECK, random.Random(6))
 
@@ -95,37 +95,37 @@ def test_a_shelf_shuffler_without_shelves_or_passes_is_refused(shelves: int, pas
 
 
 @pytest.mark.parametrize("shuffle", EVERY, ids=str)
-def test_card_by_card_through_the_card_world_is_the_same_as_all_at_once(shuffle: Shuffle) -> None:
+def test_card_by_card_through_the_card_world_is_the_same_as_all_at_once(shuffle: ShuffleModel) -> None:
     cards = Cards(["red"])
-    infeed, output = Spot(Place.INFEED), Spot(Place.OUTPUT)
-    cards.move_all(Spot(Place.TABLE), output)
+    infeed, output = Spot(CardPlace.INFEED), Spot(CardPlace.OUTPUT)
+    cards.move_all(Spot(CardPlace.TABLE), output)
     at_once = shuffle(cards.pile(output), random.Random(11))
     rng = random.Random(11)
     for _ in range(shuffle.passes):
         cards.move_all(output, infeed)
         for shelf, at in shuffle.plan(DECK_SIZE, rng):
-            cards.move_bottom(1, infeed, Spot(Place.SHELVES, shelf), at)
+            cards.move_bottom(1, infeed, Spot(CardPlace.SHELVES, shelf), at)
             cards.check()
         for shelf in range(shuffle.shelves):
-            cards.move_all(Spot(Place.SHELVES, shelf), output, BOTTOM)
+            cards.move_all(Spot(CardPlace.SHELVES, shelf), output, BOTTOM)
     assert cards.pile(output) == at_once
 
 
 def test_a_pass_can_stop_half_way_and_go_on() -> None:
     cards = Cards(["red"])
-    infeed, output = Spot(Place.INFEED), Spot(Place.OUTPUT)
-    cards.move_all(Spot(Place.TABLE), infeed)
+    infeed, output = Spot(CardPlace.INFEED), Spot(CardPlace.OUTPUT)
+    cards.move_all(Spot(CardPlace.TABLE), infeed)
     at_once = Shelf()(cards.pile(infeed), random.Random(3))
     plan = Shelf().plan(DECK_SIZE, random.Random(3))
     for shelf, at in plan[:30]:
-        cards.move_bottom(1, infeed, Spot(Place.SHELVES, shelf), at)
+        cards.move_bottom(1, infeed, Spot(CardPlace.SHELVES, shelf), at)
     cards.check()
     assert [card.index for card in cards.pile(infeed)] == list(range(23))
-    assert sum(cards.count(spot) for spot in cards.spots(Place.SHELVES)) == 30
+    assert sum(cards.count(spot) for spot in cards.spots(CardPlace.SHELVES)) == 30
     for shelf, at in plan[30:]:
-        cards.move_bottom(1, infeed, Spot(Place.SHELVES, shelf), at)
+        cards.move_bottom(1, infeed, Spot(CardPlace.SHELVES, shelf), at)
     for shelf in range(10):
-        cards.move_all(Spot(Place.SHELVES, shelf), output, BOTTOM)
+        cards.move_all(Spot(CardPlace.SHELVES, shelf), output, BOTTOM)
     assert cards.pile(output) == at_once
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from simulators.pipes.qemu import QemuEndpoint, QemuSerialEndpoint, QemuUsbEndpoint
 from simulators.pipes.usb_backend import ENDPOINT_IN, ENDPOINT_OUT, SoftwareUsb, SoftwareUsbDevice
-from simulators.pipes.usbredir import TO_HOST_LIMIT, Capability, Type, UsbRedir, UsbRedirError
+from simulators.pipes.usbredir import TO_HOST_LIMIT, Type, UsbRedir, UsbRedirCapability, UsbRedirError
 from simulators.shoesim import cli
 from tests.simulators.test_endpoints import Echo
 from tests.support.port_listener import LIMIT_S
@@ -46,7 +46,7 @@ class Machine:
 
     def bulk(self, endpoint: int, length: int, status: int = 0) -> bytes:
         header = struct.pack("<BBHI", endpoint, status, length & 0xFFFF, 0)
-        return header + (struct.pack("<H", length >> 16) if self.bits >> Capability.LONG_BULK & 1 else b"")
+        return header + (struct.pack("<H", length >> 16) if self.bits >> UsbRedirCapability.LONG_BULK & 1 else b"")
 
     def hear(self, data: bytes) -> list[Packet]:
         self._input += data
@@ -61,7 +61,7 @@ class Machine:
             packets.append((kind, id_, bytes(self._input[header.size : header.size + length])))
             del self._input[: header.size + length]
             if kind == Type.HELLO:
-                self.long_ids = bool(self.bits >> Capability.LONG_IDS & 1)
+                self.long_ids = bool(self.bits >> UsbRedirCapability.LONG_IDS & 1)
 
 
 class Pair:
@@ -371,4 +371,4 @@ def test_a_usb_device_is_attached_when_the_kernel_sets_it_up_and_bytes_go_both_w
 def test_a_place_that_is_none_is_wrong_usage(place: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["run", "--dir", str(tmp_path), "--shoe", place])
     assert result.exit_code == 2
-    assert "is no place" in result.output
+    assert "unknown place" in result.output

@@ -32,14 +32,14 @@ from firmware_bridge.wire.health import Direction
 from firmware_bridge.wire.messages import AskCounters, AskStatus, Dispense, StackPresented
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
 from simulators.pipes.endpoints import PtyEndpoint
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 PORT = Path("run/shoe")  # relative, so that captures contain no path of this machine
-DECK, HAND = Spot(Place.TABLE, 0), Spot(Place.HAND, 1)
+DECK, HAND = Spot(CardPlace.TABLE, 0), Spot(CardPlace.HAND, 1)
 
 
 class Shoe:

@@ -11,7 +11,7 @@ from firmware_bridge.wire.link import Arrival, Link, LinkTiming, Lost, Opened
 from firmware_bridge.wire.messages import EventMessage
 from firmware_bridge.wire.packet import Packet, parse_packet
 from firmware_bridge.wire.session import EventMark, HostSession, Ready
-from simulators.devices.cards import Place, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.devices.firmware import Firmware
 from simulators.pipes.wires import VirtualLine, WireQuality
@@ -19,8 +19,8 @@ from simulators.pipes.wires import VirtualLine, WireQuality
 HOST_BOOT, DEVICE_BOOT = 0x0A0B0C0D, 0x5EED0001
 CLEAN = WireQuality()
 AT_9600 = WireQuality(baud=9600)
-RED, BLUE = Spot(Place.TABLE, 0), Spot(Place.TABLE, 1)
-HAND = Spot(Place.HAND, 1)
+RED, BLUE = Spot(CardPlace.TABLE, 0), Spot(CardPlace.TABLE, 1)
+HAND = Spot(CardPlace.HAND, 1)
 
 
 class LinkEnd:

@@ -1,5 +1,6 @@
 """What follows by itself: after every report these rules are asked, until none of them has anything to decide."""
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,6 @@
 """Time: cycles that do not end, links that stay away, decks that grow old. `now` comes with every report."""
 
+# mypyc
 from __future__ import annotations
 
 import math

@@ -1,5 +1,6 @@
 """A round from the closing of the bets to the rack: chapters 8 to 11."""
 
+# mypyc
 from __future__ import annotations
 
 from controller.core import ledger

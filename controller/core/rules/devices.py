@@ -1,5 +1,6 @@
 """What devices answer to commands, and what they report: the end of a cycle, cards seen, counted or taken, a door."""
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -3,6 +3,7 @@
 The next place follows from the ledger alone, so no step can be left out and none is forgotten over a restart.
 """
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,6 @@
 """The guards of loading and of starting a round, each by the rule behind it. They only look at the state."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

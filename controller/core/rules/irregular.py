@@ -1,5 +1,6 @@
 """Irregularities of chapter 13 that people see, the question of a misdeal, and how a round becomes void."""
 
+# mypyc
 from __future__ import annotations
 
 from controller.core import ledger

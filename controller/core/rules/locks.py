@@ -5,6 +5,7 @@ out; not while it works, not while cards lie at its exit, and not once a person 
 The light has three states only, so that a round without trouble gives none of these commands.
 """
 
+# mypyc
 from __future__ import annotations
 
 from functools import lru_cache

@@ -1,5 +1,6 @@
 """Opening and closing a table, decks that come and go, and idle times: chapter 4 and 5.H."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,6 @@
 """Devices in the hands of people: jams, tests, emptying, taking out of service and back, and other ways of dealing."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,6 @@
 """The deck from the table through the shuffler or the dealer's hands into the shoe: chapter 5, and 13.F."""
 
+# mypyc
 from __future__ import annotations
 
 from controller.core import ledger

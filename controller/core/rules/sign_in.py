@@ -3,6 +3,7 @@
 The PIN itself is looked at outside; here is only whether it was right. So a lock-out survives a restart.
 """
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final

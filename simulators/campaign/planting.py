@@ -1,0 +1,61 @@
+"""Plants a defect in the running code and takes it out again; nothing of it is in what is shipped."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # how the table is set up; luck.DEFECT_SETUPS
+
+Swap = tuple[Any, Any, Any]  # what is changed: an object, its attribute or key, the new value
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One mistake that a programmer could make."""
+
+    name: str
+    text: str
+    plant: Callable[[], list[Swap]]
+    kinds: tuple[str, ...]  # the mishaps that bring it out; none: any shift does
+    setup: int = STANDARD
+
+
+DEFECTS: Final[dict[str, Defect]] = {}
+
+
+def defect(
+    text: str, *kinds: str, setup: int = STANDARD
+) -> Callable[[Callable[[], list[Swap]]], Callable[[], list[Swap]]]:
+    """Add a defect, which is named like the function that plants it."""
+
+    def register(plant: Callable[[], list[Swap]]) -> Callable[[], list[Swap]]:
+        name = plant.__name__.removeprefix("_")
+        DEFECTS[name] = Defect(name, text, plant, kinds, setup)
+        return plant
+
+    return register
+
+
+@contextlib.contextmanager
+def planted(name: str) -> Iterator[None]:
+    """A build with this defect; none where the name is empty."""
+    swaps = DEFECTS[name].plant() if name else []
+    before = []
+    for thing, key, value in swaps:
+        before.append((thing, key, thing[key] if isinstance(thing, dict) else getattr(thing, key)))
+        _set(thing, key, value)
+    try:
+        yield
+    finally:
+        for thing, key, value in reversed(before):
+            _set(thing, key, value)
+
+
+def _set(thing: Any, key: str, value: Any) -> None:
+    if isinstance(thing, dict):
+        thing[key] = value
+    else:
+        setattr(thing, key, value)

@@ -1,0 +1,385 @@
+"""What hands do with the cards of a simulated table: what an action reports, they carry out.
+
+The same hands serve the simulated people, a button pressed by mistake, and a person at the screen of a simulated table.
+They go by the cards as they lie, so that doing something a second time changes nothing.
+"""
+
+# mypyc
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from controller.core import actions as act
+from controller.core import ledger
+from controller.core.actions import Action
+from controller.core.machines import DeckState, DeviceState
+from controller.core.rules.gathering import UNABLE
+from controller.core.rules.guards import inside
+from controller.games.game import Method
+from firmware_bridge.wire.messages import Mode
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+from simulators.devices.device import ON_THE_TABLE
+from simulators.devices.faults import FaultName
+from simulators.table.house import House
+
+RACK: Final = Spot(CardPlace.RACK)
+FLOOR: Final = Spot(CardPlace.FLOOR)
+INFEED: Final = Spot(CardPlace.INFEED)
+SHOE: Final = Spot(CardPlace.SHOE)
+DEALERS_SEAT: Final = 7
+SOURCE: Final = {
+    Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
+    Method.HAND: Spot(CardPlace.TABLE, -2),
+}  # decks lie from 0 on
+_PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
+_REPORTED_FIRST: Final = (
+    act.RemoveStub,
+    act.CollectAll,
+    act.CollectHand,
+    act.SpreadDeck,
+    act.RemoveDeck,
+    act.CloseTable,
+)
+
+
+def hand(target: str) -> Spot:
+    """Where a hand lies: `seat3`, or the dealer's."""
+    return Spot(CardPlace.HAND, int(target[4:]) if target.startswith("seat") else DEALERS_SEAT)
+
+
+class TableHands:
+    """The hands of everybody at one table."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._took: list[Card] = []  # what was last taken from the shoe; all of it since a round is void
+        self._took_of = 0  # the void round that it was taken of
+
+    def carry_out(self, action: Action) -> None:
+        """Do what an action reports. A deck that was never in the cupboard has no cards to move."""
+        move = _MOVES.get(type(action))
+        if move is not None and (not isinstance(action, act.OnDeck) or action.deck in self.house.decks):
+            move(self, action)
+            self.house.look()
+
+    def carry_out_afterwards(self, action: Action) -> None:
+        """Do what an action reports, if hands do it only when the table has accepted it."""
+        if isinstance(action, _REPORTED_FIRST):
+            self.carry_out(action)
+
+    # --- places -----------------------------------------------------------------------------------------------------
+
+    def own(self, deck: str) -> Spot:
+        """The dealer's pile of a deck."""
+        return Spot(CardPlace.TABLE, self.house.decks.index(deck))
+
+    def source(self) -> Spot:
+        """Where a dealer deals from: a shuffler that feeds puts the deck into whatever shoe stands there."""
+        return SHOE if self.house.cards.count(SHOE) else SOURCE[self.house.state.method]
+
+    def spots(self, place: str) -> list[Spot]:
+        """Where the cards really are that the table has at a place; a device is emptied as a whole."""
+        device = ledger.DEVICE_OF.get(place, place)
+        if device in self.house.wired:
+            exit_ = self.house.wired[device].device.mechanics.exit
+            inner = (
+                [CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT]
+                if device == "shuffler"
+                else [CardPlace.SHOE, CardPlace.HELD]
+            )
+            return [*(spot for each in inner for spot in self.house.cards.spots(each)), exit_]
+        if place == ledger.TAKEN:
+            return []
+        if place in (ledger.RACK, ledger.STUB, ledger.ASIDE):
+            return [RACK]
+        if place in (ledger.MANUAL_SHOE, ledger.HAND):
+            return [self.source()]
+        return [hand(place)]
+
+    def decks_at(self, spot: Spot) -> list[str]:
+        """The decks that have cards at a spot."""
+        return sorted({card.deck for card in self.house.cards.pile(spot)})
+
+    def physical(self, deck: str) -> int:
+        """How many cards of a deck are on or in the table, the floor not counted."""
+        everywhere = [
+            spot for place in CardPlace if place is not CardPlace.FLOOR for spot in self.house.cards.spots(place)
+        ]
+        return sum(card.deck == deck for spot in everywhere for card in self.house.cards.pile(spot))
+
+    def in_device(self, deck: str, device: str) -> bool:
+        """Whether cards of a deck lie in a device."""
+        return any(deck in self.decks_at(spot) for spot in self.spots(device))
+
+    # --- a deck -----------------------------------------------------------------------------------------------------
+
+    def collect(self, deck: str) -> None:
+        """Bring the cards of a deck from rack and table together."""
+        own = self.own(deck)
+        for spot in [RACK, *self.house.cards.spots(CardPlace.TABLE)]:
+            if spot != own:
+                self.house.cards.pick(deck, spot, own)
+        self._put_away_foreign(own, deck)
+
+    def _collect_all_decks(self) -> None:
+        for deck in self.house.decks:
+            self.collect(deck)
+
+    def _collect_whole(self, deck: str) -> None:
+        """Bring a deck together, from wherever it lies."""
+        self.collect(deck)
+        self._fetch_unreported(deck)
+
+    def _fetch_unreported(self, deck: str) -> None:
+        """Take a deck out of an idle device in which the table does not have it."""
+        for device, wired in self.house.wired.items():
+            places = ledger.IN_DEVICE[device]
+            believed = ledger.count(self.house.state.decks[deck].cards, places[1:])
+            if wired.device.mechanics.mode is not Mode.WORKING and not believed:
+                for spot in self.spots(device)[:-1]:
+                    self.house.cards.pick(deck, spot, self.own(deck))
+
+    def insert(self, deck: str) -> bool:
+        """Put a deck into the shuffler. Another one that lies there unreported comes out first."""
+        shuffler, cards = self.house.wired["shuffler"].device, self.house.cards
+        there = self.decks_at(INFEED)
+        if deck in there:
+            return True
+        if not shuffler.firmware or shuffler.mechanics.door_open or (there and inside(self.house.state, "shuffler")):
+            return False
+        for other in there:
+            cards.pick(other, INFEED, self.own(other))
+        self._collect_whole(deck)
+        if not cards.count(self.own(deck)):
+            return False
+        shuffler.load(self.own(deck), self.house.now)
+        return True
+
+    def load(self, deck: str) -> bool:
+        """Put a deck into the shoe, or take it into the hand. Another one that lies in the shoe comes out first."""
+        cards, own, method = self.house.cards, self.own(deck), self.house.state.method
+        automated = method is Method.AUTOMATED_SHOE
+        target = SHOE if automated else SOURCE[method]
+        there = self.decks_at(target)
+        if deck in there:
+            return True
+        for other in there:
+            cards.pick(other, target, self.own(other))
+        if not cards.count(own):  # nothing is added to a deck that lies ready
+            self._collect_whole(deck)
+        if cards.count(target) or not cards.count(own):
+            return False
+        if automated:
+            self.house.wired["shoe"].device.load(own, self.house.now)
+        else:
+            cards.move_all(own, target)
+        return True
+
+    def take_out(self, deck: str) -> None:
+        """Take a deck out again that was put in and refused."""
+        for spot in (INFEED, SHOE, *SOURCE.values()):
+            self.house.cards.pick(deck, spot, self.own(deck))
+
+    # --- cards with another back ------------------------------------------------------------------------------------
+
+    def foreign(self, deck: str) -> bool:
+        """Whether a spare card with another back lies among a deck on its pile."""
+        return bool(self._foreign(self.own(deck), deck))
+
+    def _foreign(self, spot: Spot, deck: str) -> list[Card]:
+        return [card for card in self.house.cards.pile(spot) if card.deck != deck and card.index >= DECK_SIZE]
+
+    def _put_away_foreign(self, spot: Spot, deck: str) -> None:
+        """Whoever has the deck in hand sees a card with another back, and puts it back to the spares."""
+        for card in self._foreign(spot, deck):
+            self.house.cards.move_card(card, spot, FLOOR)
+
+    # --- the round --------------------------------------------------------------------------------------------------
+
+    def take(self, device: str) -> bool:
+        """Take what lies at the exit of a device, and lay it where it belongs; False if nothing lies there."""
+        house = self.house
+        box = house.wired[device].device
+        pile = house.cards.pile(box.mechanics.exit)
+        if not pile:
+            return False
+        found, round_ = house.state.devices[device], house.state.round
+        given = found.at_exit or found.doing  # the dealer knows whose stack it is before the table knows that it is out
+        decks = sorted({card.deck for card in pile})
+        deck = max(decks, key=lambda name: sum(card.deck == name for card in pile))
+        target = self.own(deck)
+        if device == "shoe" and given and given.target and round_ and not round_.void:
+            target = RACK if given.target == "stub" else hand(given.target)
+        self.lay_down(device, box.take(target, house.now), target)
+        if target == self.own(deck):
+            for other in decks:  # two decks that came out together are told apart by their backs
+                if other != deck:
+                    house.cards.pick(other, target, self.own(other))
+        house.look()
+        return True
+
+    def lay_down(self, device: str, cards: list[Card], target: Spot) -> None:
+        """Cards from an exit lie where they belong; one that is face up is turned, and goes from a hand to the rack."""
+        if device == "shoe":
+            round_ = self.house.state.round
+            void = round_.number if round_ and round_.void else 0
+            self._took = [*(self._took if void and void == self._took_of else ()), *cards]
+            self._took_of = void
+        for card in cards:
+            if card.face_up:
+                self.house.cards.flip(card)
+                if target.place is CardPlace.HAND:
+                    self.house.cards.move_card(card, target, RACK)
+
+    def deal_all(self) -> None:
+        """Deal what the round's plan still lacks before the hands, from the manual shoe or the hand."""
+        round_ = self.house.state.round
+        if round_:
+            shares = dict.fromkeys((stack.target for stack in round_.plan), 0)
+            for stack in round_.plan:
+                shares[stack.target] += stack.cards
+            self._deal(shares)
+
+    def _deal_reported(self) -> None:
+        """Deal what was reported as dealt."""
+        round_ = self.house.state.round
+        if round_:
+            believed = self.house.state.decks[round_.deck].cards
+            self._deal({stack.target: believed.get(stack.target, 0) for stack in round_.plan})
+
+    def _deal(self, shares: dict[str, int]) -> None:
+        cards = self.house.cards
+        for target, share in shares.items():
+            number = min(share - cards.count(hand(target)), cards.count(self.source()))
+            if number > 0:
+                cards.move_top(number, self.source(), hand(target))
+
+    def _collect_hands(self) -> None:
+        for spot in self.house.cards.spots(CardPlace.HAND):
+            self.house.cards.move_all(spot, RACK)
+
+    def _remove_stub(self) -> None:
+        automated = self.house.state.method is Method.AUTOMATED_SHOE
+        for spot in self.spots(ledger.SHOE) if automated else [self.source()]:
+            self._fetch(spot, RACK)
+
+    def _expose(self) -> None:
+        """The card that was reported is turned up at the exit, or goes from the deck to the rack."""
+        cards, round_ = self.house.cards, self.house.state.round
+        if round_ and round_.method is Method.AUTOMATED_SHOE:
+            at_exit = [card for card in cards.pile(Spot(CardPlace.EXIT, 0)) if not card.face_up]
+            if at_exit:
+                cards.flip(at_exit[0])
+        elif cards.count(self.source()):
+            cards.move_top(1, self.source(), RACK)
+
+    # --- gathering --------------------------------------------------------------------------------------------------
+
+    def gather(self, deck: str, place: str) -> int:
+        """Fetch the cards of a deck from a place to its pile, and count them."""
+        if place == ledger.MISSING:
+            return self._find(deck)
+        number = self._put_back(deck) if place == ledger.TAKEN else 0
+        return number + sum(self._fetch(spot, self.own(deck), deck) for spot in self.spots(place))
+
+    def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
+        """Take the cards of a deck, or all, from a spot; at an exit the sensor sees it, and all of them come."""
+        cards = self.house.cards
+        for device, wired in self.house.wired.items():
+            if spot == wired.device.mechanics.exit:
+                moved = wired.device.take(target, self.house.now)
+                self.lay_down(device, moved, target)
+                number = sum(card.deck == deck for card in moved)
+                spot = target
+                break
+        else:
+            number = cards.pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
+        if deck:
+            self._put_away_foreign(spot, deck)
+        return number
+
+    def _put_back(self, deck: str) -> int:
+        """Lay what was taken from the shoe last on the pile, wherever it was laid, and count it."""
+        cards, own = self.house.cards, self.own(deck)
+        took, self._took = [card for card in self._took if card.deck == deck], []
+        there = [card for card in took if cards.where(card) in (own, RACK) or cards.where(card).place is CardPlace.HAND]
+        for card in there:
+            if cards.where(card) != own:
+                cards.move_card(card, cards.where(card), own)
+        for spot in cards.spots(CardPlace.HAND):
+            self._put_away_foreign(spot, deck)  # it was taken with them
+        return len(there)
+
+    def _find(self, deck: str) -> int:
+        """Look into broken devices, hands and rack, on the floor and among what came out of a jam; count the pile."""
+        cards, own = self.house.cards, self.own(deck)
+        for device in self.house.wired:
+            if self.house.state.devices[device].state in UNABLE:
+                for spot in self.spots(device):
+                    cards.pick(deck, spot, own)
+        for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
+            for card in cards.pile(spot):
+                if card.deck == deck and card.index < DECK_SIZE:
+                    cards.move_card(card, spot, own)
+        return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
+
+    # --- devices ----------------------------------------------------------------------------------------------------
+
+    def free_jam(self, device: str) -> None:
+        """Take the stuck cards out, and what lies at the exit."""
+        self.take(device)
+        self.house.wired[device].device.mend(FaultName.JAM, self.house.now)
+
+    def see_to(self, device: str) -> None:
+        """Make a device usable that refused a command: empty its exit, and put in or take out what was not reported."""
+        state, cards = self.house.state, self.house.cards
+        if self.house.wired[device].device.mechanics.mode is not Mode.WORKING:
+            self.take(device)
+        for spot in [SHOE, *self.spots(device)]:  # decks that have left the table
+            for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
+                cards.pick(deck, spot, self.own(deck))
+        for deck, found in state.decks.items():
+            if not _PUT_IN & set(found.cards):
+                self._fetch_unreported(deck)
+            if found.state is DeckState.INFEED and not cards.count(INFEED):
+                self._collect_whole(deck)
+                self.house.wired["shuffler"].device.load(self.own(deck), self.house.now)
+
+    def close_door(self, device: str) -> bool:
+        """Open and close a door that may have been closed unnoticed; False if it is open or locked."""
+        box = self.house.wired[device].device
+        if box.mechanics.door_open or not box.door(True, self.house.now):
+            return False
+        box.door(False, self.house.now)
+        self.house.look()
+        return True
+
+    def check(self, device: str) -> bool:
+        """Switch a device off and on that has failed or was refused; False where that is of no use."""
+        found = self.house.state.devices[device]
+        refused = found.refused and not found.told
+        if not refused and not (found.state is DeviceState.FAILED and found.online):
+            return False
+        self.house.wired[device].device.inject(FaultName.REBOOT, self.house.now)
+        self.house.look()
+        return True
+
+
+_MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
+    act.InsertDeck: lambda hands, action: hands.insert(action.deck),
+    act.LoadDeck: lambda hands, action: hands.load(action.deck),
+    act.ShuffleByHand: lambda hands, action: hands.collect(action.deck),
+    act.SpreadDeck: lambda hands, action: hands.collect(action.deck),
+    act.RemoveDeck: lambda hands, action: hands.collect(action.deck),
+    act.CloseTable: lambda hands, action: hands._collect_all_decks(),
+    act.RemoveStub: lambda hands, action: hands._remove_stub(),
+    act.CollectAll: lambda hands, action: hands._collect_hands(),
+    act.CollectHand: lambda hands, action: hands.house.cards.move_all(hand(action.target), RACK),
+    act.DealCards: lambda hands, action: hands._deal_reported(),
+    act.FinishDeal: lambda hands, action: hands._deal_reported(),
+    act.ReportFaceUp: lambda hands, action: hands._expose(),
+    act.GatherCards: lambda hands, action: hands.gather(action.deck, action.place),
+    act.FreeJam: lambda hands, action: hands.free_jam(action.device),
+    act.TryAgain: lambda hands, action: hands.see_to(action.device),
+}
