@@ -58,7 +58,10 @@ def until_stub_comes_out(house: House, people: People) -> None:
 
 
 def replayed(shift: Shift, only: Collection[int] = ()) -> Result:
-    """Play a shift with these mishaps only (default: all), and four rounds after the last: each deck is dealt twice."""
+    """Play a shift with these mishaps only (default: all), and four rounds after the last: each deck is dealt twice.
+
+    A violation that shows only later is not seen here.
+    """
     last = max(mishap.round for mishap in shift.mishaps if not only or mishap.number in only)
     return play_shift(replace(shift, rounds=min(shift.rounds, last + 5)), only or None)
 
