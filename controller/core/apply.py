@@ -8,9 +8,7 @@ allow in this state is an error of the caller, and raises the state machine's ow
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 from controller.core import ledger
 from controller.core.changes import decks, devices, rounds, table
@@ -23,7 +21,7 @@ from controller.core.state import State
 __all__ = ["apply", "decks", "devices", "fold", "rounds", "table"]
 
 
-class _Effect(msgspec.Struct, frozen=True):
+class _Effect(NamedTuple):
     """What a kind of event does to a state, apart from its own change."""
 
     moves_table: bool

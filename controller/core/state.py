@@ -1,6 +1,5 @@
 """The state of a table: plain data with one encoding. `apply` is the only function that changes it."""
 
-# mypyc
 from __future__ import annotations
 
 from typing import Final

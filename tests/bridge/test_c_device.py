@@ -69,7 +69,10 @@ def port(program: Path) -> Iterator[str]:
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow answers any delay, as on a busy machine. Listening for what must not come takes its fixed time."""
+    """Allow late answers, as on a busy machine. Listening for what must not come takes its fixed time.
+
+    The time limits of answers are tested in virtual time, on simulated devices, in test_conform.py.
+    """
     until = LinkTalk.until
     monkeypatch.setattr(LinkTalk, "rest", lambda talk, for_s: until(talk, lambda: None, for_s))
     monkeypatch.setattr(

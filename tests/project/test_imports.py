@@ -92,14 +92,6 @@ LAYERS: dict[str, set[str]] = {
     },
 }
 
-# Imports against the layers that are still in the code, as (module, imported module). This set must become empty.
-KNOWN_VIOLATIONS = {
-    ("controller.api.reads", "controller.cli.rules"),
-    ("controller.games.game", "controller.core.clauses"),
-}
-# Modules that are on their way out and have no layer. This set must become empty.
-KNOWN_STRAYS = {"firmware_bridge.devices"}
-
 PURE_PACKAGES = ("controller/core", "controller/games", "firmware_bridge/wire", "simulators/devices")
 PURE = [
     *[str(path.relative_to(ROOT)) for folder in PURE_PACKAGES for path in sorted((ROOT / folder).rglob("*.py"))],
@@ -109,7 +101,7 @@ PURE = [
 
 def test_every_package_has_a_layer() -> None:
     packages = {package_of(name) for name in modules() if "." in name}
-    assert packages - KNOWN_STRAYS <= LAYERS.keys(), "give the new package a place in LAYERS"
+    assert packages <= LAYERS.keys(), "give the new package a place in LAYERS"
 
 
 def test_a_layer_names_only_layers_below_it() -> None:
@@ -124,11 +116,10 @@ def test_imports_between_packages_point_one_way() -> None:
     wrong = {
         (importer, name)
         for importer, name in module_imports()
-        if package_of(importer) not in KNOWN_STRAYS
-        and package_of(name) not in LAYERS[package_of(importer)]
+        if package_of(name) not in LAYERS[package_of(importer)]
         and not (importer == SIMULATION_STARTS_IN and name.startswith("simulators."))
     }
-    assert wrong <= KNOWN_VIOLATIONS
+    assert not wrong
 
 
 def test_the_simulation_is_loaded_at_run_time_only() -> None:

@@ -1,4 +1,5 @@
 """The register of the functions that change a state by an event."""
+# mypyc
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """How the events of a round change the state."""
+# mypyc
 
 from __future__ import annotations
 

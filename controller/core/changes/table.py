@@ -1,4 +1,5 @@
 """How the events of the table as a whole, and of its people, change the state."""
+# mypyc
 
 from __future__ import annotations
 

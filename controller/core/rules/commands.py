@@ -1,4 +1,5 @@
 """Giving commands to devices: cycles that move cards or test the device, and locks and lights beside them."""
+# mypyc
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Devices that connect, get lost and come back, and the start of the host itself."""
+# mypyc
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 The deck in the shuffler is shuffled again; a round that is dealt from the shoe is void. Nothing is guessed: what a
 device cannot prove to have finished counts as not done.
 """
+# mypyc
 
 from __future__ import annotations
 

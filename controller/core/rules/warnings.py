@@ -1,4 +1,5 @@
 """Warnings that latch: each stands until its cause is gone and a person has cleared it."""
+# mypyc
 
 from __future__ import annotations
 
