@@ -9,8 +9,9 @@ they leave alone.
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from controller.core import actions as act
 from controller.core import ledger
@@ -168,7 +169,7 @@ class ClumsyPeople(People):
         if house.state.warnings and self._mistake("ignored_warning"):
             self._ignoring_until = house.now + IGNORED_S
         if house.state.warnings and house.now < self._ignoring_until:
-            return current_step(replace(house.state, warnings={}), house.now_ms)
+            return current_step(msgspec.structs.replace(house.state, warnings={}), house.now_ms)
         return super().step()
 
     def chore(self) -> bool:
