@@ -44,7 +44,7 @@ class Decision:
 
     def _check_cards(self, entry: Entry, name: str) -> None:
         deck = self.state.decks.get(name)
-        wrong = ledger.broken(deck.cards, self.state.setup.game.deck_size) if deck else ""
+        wrong = ledger.fault(deck.cards, self.state.setup.game.deck_size) if deck else ""
         if wrong:
             self.emit(LedgerBroken(deck=name, reason=wrong, by_event=entry.seq), Rule.DECK_COMPOSITION)
 
@@ -101,18 +101,18 @@ def _when(machine: StateMachine[Any], event: type[Event]) -> str:
     return f"the {machine.name} is {when}"
 
 
-Take = Callable[[Decision, Any], Refusal | None]
-TAKES: Final[dict[type, Take]] = {}  # what takes an action of this type
-F = TypeVar("F", bound=Take)
+Handler = Callable[[Decision, Any], Refusal | None]
+HANDLERS: Final[dict[type, Handler]] = {}  # what takes an action of this type
+F = TypeVar("F", bound=Handler)
 
 
-def takes(*types: type) -> Callable[[F], F]:
+def handles(*types: type) -> Callable[[F], F]:
     """Mark the function that takes actions of these types. It returns why not, or emits what follows."""
 
     def register(function: F) -> F:
         for kind in types:
-            assert kind not in TAKES, kind
-            TAKES[kind] = function
+            assert kind not in HANDLERS, kind
+            HANDLERS[kind] = function
         return function
 
     return register

@@ -73,7 +73,7 @@ def count(cards: Cards, places: Iterable[str]) -> int:
     return total
 
 
-def seen(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
+def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
     """The moves that bring `number` cards, seen coming out of these places, to the target.
 
     If the ledger has more there, the rest is missing; if it has fewer, the surplus comes from the missing.
@@ -93,14 +93,14 @@ def seen(cards: Cards, places: Iterable[str], number: int, target: str) -> list[
     return moves
 
 
-def part(cards: Cards, place: str, number: int, target: str) -> list[Move]:
+def partial_moves(cards: Cards, place: str, number: int, target: str) -> list[Move]:
     """The moves for `number` cards that were seen leaving a place where others stay."""
     there = min(cards.get(place, 0), number)
     moves = [(place, target, there)] if there else []
     return moves + ([(MISSING, target, number - there)] if number > there else [])
 
 
-def broken(cards: Cards, size: int) -> str:
+def fault(cards: Cards, size: int) -> str:
     """What is wrong with a ledger; empty where nothing is. MISSING and GONE are below zero where cards are too many."""
     total = least = 0
     for number in cards.values():

@@ -147,7 +147,7 @@ def devices_of(setup: Setup) -> tuple[str, ...]:
 
 
 @enforces(Rule.ONE_STACK, Rule.FEED_SHOE, Rule.SELF_RESHUFFLING)
-def lacking(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
+def missing_capabilities(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
     """What a device that has answered can or cannot do against what the set-up says; empty where it fits."""
     kind = setup.shuffler or ShufflerKind()
     if device == "shoe":

@@ -16,7 +16,7 @@ from controller.core.actions import (
     ReceiveDeck,
     RequireRecut,
 )
-from controller.core.decision import TAKES, Decision, why_not
+from controller.core.decision import HANDLERS, Decision, why_not
 from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
 from controller.core.guide import next_step
@@ -47,7 +47,7 @@ from controller.core.rules import (  # noqa: F401 - importing the others registe
     warnings,
 )
 from controller.core.rules.automatic import follow
-from controller.core.rules.clock import deadline_ms, look_at_clock
+from controller.core.rules.clock import check_deadlines, deadline_ms
 from controller.core.rules.guards import cannot_start
 from controller.core.state import State
 from controller.core.step import Step
@@ -63,10 +63,10 @@ class Table:
     def handle(self, report: Report, now: float) -> list[Entry]:
         """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
         decision = Decision(self.state, self._now_ms(now))
-        _TAKES_REPORT.get(type(report), _act)(decision, report)
-        look_at_clock(decision)
+        _REPORT_HANDLERS.get(type(report), _act)(decision, report)
+        check_deadlines(decision)
         follow(decision)
-        locks.set_right(decision)
+        locks.update_locks(decision)
         return decision.entries
 
     def _now_ms(self, now: float) -> int:
@@ -83,7 +83,7 @@ class Table:
 
 
 # What takes each report; all others are actions of people.
-_TAKES_REPORT: Final[dict[type, Callable[[Decision, Any], None]]] = {
+_REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceEvent: devices.event,
     CommandReply: devices.answered,
     DeviceReady: links.ready,
@@ -97,7 +97,7 @@ _TAKES_REPORT: Final[dict[type, Callable[[Decision, Any], None]]] = {
 
 def _act(d: Decision, action: Action) -> None:
     """What a person did, or asks for: refused with a reason, or decided."""
-    refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or TAKES[type(action)](d, action)
+    refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or HANDLERS[type(action)](d, action)
     if refusal:
         d.refuse(action, refusal)
 

@@ -7,7 +7,7 @@ from controller.core.actions import Role
 from controller.core.apply import fold
 from controller.core.machines import DeviceState
 from controller.core.reports import HostBoot, SignIn
-from controller.core.rules.sign_in import LOCK_MS, STRANGER, TRIES, locked_until_ms
+from controller.core.rules.sign_in import LOCK_MS, TRIES, UNKNOWN_NAME, locked_until_ms
 from controller.core.state import Host, State, encode
 from controller.daemon.table_clock import TableClock, time_away_ms
 from tests.support.core_driver import House
@@ -57,7 +57,7 @@ def test_strangers_share_one_lock_and_their_words_are_not_kept() -> None:
     house = House()
     for number in range(TRIES):
         tries(house, False, known=False, who=f"guess {number}")
-    assert list(house.state.wrong_pins) == [STRANGER]
+    assert list(house.state.wrong_pins) == [UNKNOWN_NAME]
     assert tries(house, False, known=False, who="one more") == []
     assert tries(house, True) == ["access.granted"]  # and keep nobody out but strangers
     assert "guess" not in str(house.events)

@@ -26,28 +26,28 @@ CARDS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 53), min_size=1)
 def test_what_was_seen_keeps_the_sum(cards: dict[str, int], place: str, number: int) -> None:
     size = sum(cards.values())
     there = cards.get(place, 0)
-    moves = ledger.seen(cards, (place,), number, "exit")
+    moves = ledger.emptying_moves(cards, (place,), number, "exit")
     ledger.move(cards, moves)
     assert sum(cards.values()) == size
     assert cards.get("exit", 0) == number
     assert cards.get(place, 0) == 0
     assert cards.get(ledger.MISSING, 0) == there - number
-    assert ledger.broken(cards, size) == ""
+    assert ledger.fault(cards, size) == ""
 
 
 @given(cards=CARDS, number=st.integers(0, 60))
 def test_a_part_that_was_seen_leaves_the_rest(cards: dict[str, int], number: int) -> None:
     size, there = sum(cards.values()), cards.get("shoe", 0)
-    ledger.move(cards, ledger.part(cards, "shoe", number, "exit"))
+    ledger.move(cards, ledger.partial_moves(cards, "shoe", number, "exit"))
     assert sum(cards.values()) == size
     assert cards.get("shoe", 0) == max(0, there - number)
     assert cards.get("exit", 0) == number
 
 
 def test_a_broken_ledger_says_what_is_wrong() -> None:
-    assert ledger.broken({"table": 52}, 53) == "the places add up to 52 cards, not 53"
-    assert ledger.broken({"table": 54, "shoe": -1}, 53) == "fewer than no cards at shoe"
-    assert ledger.broken({"table": 54, "missing": -1}, 53) == ""
+    assert ledger.fault({"table": 52}, 53) == "the places add up to 52 cards, not 53"
+    assert ledger.fault({"table": 54, "shoe": -1}, 53) == "fewer than no cards at shoe"
+    assert ledger.fault({"table": 54, "missing": -1}, 53) == ""
 
 
 def test_the_event_that_broke_a_ledger_is_named() -> None:

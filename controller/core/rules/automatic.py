@@ -15,7 +15,7 @@ from controller.core.events.table import BettingOpened, BettingWithdrawn, TableR
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.commands import give
 from controller.core.rules.dealing import (
-    lay_aside_card,
+    deal_card_set_aside,
     next_stack,
     remove_stub_by_hand,
     stub_may_leave,
@@ -31,8 +31,8 @@ from controller.core.rules.guards import (
     feeds,
     inside,
     stub_count_due,
+    uncleared_warning,
     usable,
-    warning_stands,
 )
 from controller.core.rules.opening import opening_completed
 from controller.core.rules.shuffling import waits_for_shuffler
@@ -114,7 +114,7 @@ def suspending(d: Decision) -> bool:
     """A warning stands: no round starts until it is cleared."""
     if not blocking(d.state):
         return False
-    refusal = warning_stands(d.state)
+    refusal = uncleared_warning(d.state)
     assert refusal is not None
     d.emit(TableSuspended(reason=refusal.reason, warnings=sorted(blocking(d.state))), *refusal.rules)
     return True
@@ -160,7 +160,7 @@ def dispensing(d: Decision) -> bool:
     if round_.held:
         give(d, "shoe", Release, Rule.REVEAL_DEALER, deck=round_.deck, target=stack.target)
     elif state.decks[round_.deck].cards.get(ledger.ASIDE):
-        lay_aside_card(d)
+        deal_card_set_aside(d)
     elif stack.held and not round_.acted:
         give(d, "shoe", Dispense, clause, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
     else:
@@ -206,18 +206,18 @@ def completing(d: Decision) -> bool:
     return True
 
 
-_STIRRED: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
+_NEEDS_HANDLING: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
 
 
-def tending(d: Decision) -> bool:
+def handling_decks(d: Decision) -> bool:
     """In every state: decks that are called back come together, a deck in the infeed is shuffled."""
     for deck in d.state.decks.values():
-        if deck.state in _STIRRED:
+        if deck.state in _NEEDS_HANDLING:
             return gathering(d) or ejecting(d) or shuffling(d)
     return False
 
 
-_ALWAYS: Final[tuple[AutomaticRule, ...]] = (tending,)
+_ALWAYS: Final[tuple[AutomaticRule, ...]] = (handling_decks,)
 RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     T.CLOSED: (),
     T.OPENING: (opening_completed, *_ALWAYS),

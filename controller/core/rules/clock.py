@@ -56,7 +56,7 @@ def deadline_ms(state: State) -> float:
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS, Rule.DECK_AGE)
-def look_at_clock(d: Decision) -> None:
+def check_deadlines(d: Decision) -> None:
     """Decide what is due by now."""
     state = d.state
     if deadline_ms(state) > d.now_ms:
@@ -65,7 +65,7 @@ def look_at_clock(d: Decision) -> None:
         if _cycle_ends_ms(device) <= d.now_ms and device.doing:
             failed(d, name, f"has not ended its {device.doing.name.lower()} in time")
         elif _grace_ends_ms(state, name, device) <= d.now_ms:
-            _stays_away(d, name)
+            _link_not_back(d, name)
     for name, deck in state.decks.items():
         due = deck.in_play_ms >= 0 and not deck.change_due
         if due and deck.in_play_ms + _announced_after_ms(state) <= d.now_ms:
@@ -73,7 +73,7 @@ def look_at_clock(d: Decision) -> None:
             d.emit(DeckChangeDue(deck=name, left_ms=left_ms), Rule.DECK_AGE)
 
 
-def _stays_away(d: Decision, name: str) -> None:
+def _link_not_back(d: Decision, name: str) -> None:
     """A link that did not come back in its grace time."""
     doing, rule = d.state.devices[name].doing, STOPS[name]
     warn(d, "lost", rule, device=name, text=f"the {name} does not answer")

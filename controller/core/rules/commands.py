@@ -51,13 +51,15 @@ def give(
 ) -> None:
     """Give a device the command for a cycle, after unlocking it."""
     if d.state.devices[device].locked:
-        give_beside(d, device, Unlock)
+        give_side_command(d, device, Unlock)
     given = _command(d, device, command, args)
     given.deck, given.target, given.until_ms = deck, target, d.now_ms + _limit_ms(d.state, command)
     d.emit(given, *rules)
 
 
-def give_beside(d: Decision, device: str, command: type[Lock | Unlock | Indicate], *rules: Rule, **args: Any) -> None:
+def give_side_command(
+    d: Decision, device: str, command: type[Lock | Unlock | Indicate], *rules: Rule, **args: Any
+) -> None:
     """Lock, unlock or indicate: possible at any time. It is no cycle, so the device's state stays as it is."""
     given = _command(d, device, command, args)
     given.stays = True

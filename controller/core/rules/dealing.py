@@ -18,7 +18,7 @@ from controller.core.actions import (
     Wager,
     WantStubCount,
 )
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import CountAccepted, CountRejected
 from controller.core.events.devices import CardsHeld, CardsPresented, ExitEmptied
@@ -39,8 +39,8 @@ from controller.core.events.rounds import (
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
-from controller.core.rules.gathering import emptied_by_device, tell_difference
-from controller.core.rules.guards import SOURCE, cannot_start, rack_taken, stub_count_due
+from controller.core.rules.gathering import emptied_by_device, record_difference
+from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
 from controller.core.rules.irregular import void
 from controller.core.state import Given, Round, State, deck_with_back, due_deck
 from controller.games.game import PLAYERS, Method
@@ -51,7 +51,7 @@ from firmware_bridge.wire.messages import Dispense, Release
 
 
 @enforces(Rule.SEATS)
-def no_such_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
+def invalid_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
     """Seats that the table does not have."""
     if all(1 <= seat <= state.setup.seats for seat in seats) and len(set(seats)) == len(seats):
         return None
@@ -60,22 +60,22 @@ def no_such_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
     )
 
 
-@takes(Wager)
+@handles(Wager)
 def wager(d: Decision, act: Wager) -> Refusal | None:
     """Who has wagered, seen from the dealer's left."""
-    refusal = no_such_seats(d.state, act.seats)
+    refusal = invalid_seats(d.state, act.seats)
     if refusal is None:
         d.emit(SeatsWagered(seats=sorted(act.seats), who=act.who))
     return refusal
 
 
 @enforces(Rule.DEALING, Rule.DECKS_ALTERNATE)
-@takes(CloseBets)
+@handles(CloseBets)
 def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
     """No more bets: everything is looked at once more, and the round begins."""
     state = d.state
     seats = tuple(state.seats) if act.seats is None else act.seats
-    refusal = no_such_seats(state, seats) or cannot_start(state, d.now_ms)
+    refusal = invalid_seats(state, seats) or cannot_start(state, d.now_ms)
     if refusal is None and not seats:
         refusal = Refusal("nobody has wagered", "a player has wagered", (Rule.DEAL_STACKS,))
     if refusal:
@@ -140,9 +140,9 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
     number = number if number >= 0 else asked
     target = ledger.HELD if at_held else ledger.EXIT
     moves = (
-        ledger.seen(cards, (ledger.HELD,), number, target)
+        ledger.emptying_moves(cards, (ledger.HELD,), number, target)
         if isinstance(given.command, Release)
-        else ledger.part(cards, ledger.SHOE, number, target)
+        else ledger.partial_moves(cards, ledger.SHOE, number, target)
     )
     event: type[DealerHeld | StackDispensed | CardsHeld | CardsPresented] = DealerHeld if at_held else StackDispensed
     if not d.may(event):  # the round became void meanwhile
@@ -158,7 +158,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
         ),
         Rule.DEALER_STACK if at_held else Rule.DEAL_STACKS,
     )
-    tell_difference(d, round_.deck, ledger.SHOE, moves)
+    record_difference(d, round_.deck, ledger.SHOE, moves)
     if number != asked:
         void(d, Rule.WRONG_NUMBER, reason=f"the shoe has counted {number} cards for {given.target} instead of {asked}")
 
@@ -171,7 +171,7 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
     there = cards.get(ledger.EXIT, 0)
     number = number if number >= 0 else there
     aside = min(round_.to_rack, number)
-    moves = ledger.seen(cards, (ledger.EXIT,), number, given.target)
+    moves = ledger.emptying_moves(cards, (ledger.EXIT,), number, given.target)
     if aside:
         moves.append((given.target, ledger.RACK, aside))
     names = d.state.setup.game.kinds if kinds else ()
@@ -189,7 +189,7 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
         ),
         Rule.FACE_UP if aside else Rule.DEAL_STACKS,
     )
-    tell_difference(d, round_.deck, ledger.EXIT, moves)
+    record_difference(d, round_.deck, ledger.EXIT, moves)
     if number != there:
         void(d, Rule.WRONG_NUMBER, reason=f"{number} cards were taken to {given.target}, {there} lay at the exit")
 
@@ -199,9 +199,9 @@ def stub_at_exit(d: Decision, number: int, *, late: bool = False) -> None:
     cards = d.state.decks[d.round.deck].cards
     there = cards.get(ledger.SHOE, 0)
     number = number if number >= 0 else there
-    moves = ledger.seen(cards, (ledger.SHOE,), number, ledger.EXIT)
+    moves = ledger.emptying_moves(cards, (ledger.SHOE,), number, ledger.EXIT)
     d.emit(CardsPresented(device="shoe", deck=d.round.deck, cards=number, moves=moves, late=late), Rule.STUB_LEAVES)
-    tell_difference(d, d.round.deck, ledger.SHOE, moves)
+    record_difference(d, d.round.deck, ledger.SHOE, moves)
     if number != there:
         _stub_wrong(d, number, there, by="shoe")
 
@@ -211,10 +211,10 @@ def stub_taken(d: Decision, number: int) -> None:
     cards = d.state.decks[d.round.deck].cards
     there = cards.get(ledger.EXIT, 0)
     target = _stub_goes_to(d)
-    moves = ledger.seen(cards, (ledger.EXIT,), number if number >= 0 else there, target)
+    moves = ledger.emptying_moves(cards, (ledger.EXIT,), number if number >= 0 else there, target)
     d.emit(ExitEmptied(device="shoe", cards=number))
     d.emit(StubRemoved(deck=d.round.deck, round=d.round.number, cards=number, moves=moves), Rule.STUB_LEAVES)
-    tell_difference(d, d.round.deck, ledger.EXIT, moves)
+    record_difference(d, d.round.deck, ledger.EXIT, moves)
     if number not in (-1, there):
         _stub_wrong(d, number, there, by="shoe")
 
@@ -227,7 +227,7 @@ def _stub_goes_to(d: Decision) -> str:
 
 
 @enforces(Rule.DEALING, Rule.DEAL_STACKS)
-@takes(DealCards)
+@handles(DealCards)
 def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
     """The dealer has laid cards before a hand: the one whose turn it is, and no more than its share."""
     stack = next_stack(d.round)
@@ -243,11 +243,11 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
         return Refusal(
             f"{stack.target} gets {due} now", "a wrong number is reported as such", (chapter, Rule.WRONG_NUMBER)
         )
-    _lay(d, stack.target, act.cards)
+    _deal(d, stack.target, act.cards)
     return None
 
 
-@takes(FinishDeal)
+@handles(FinishDeal)
 def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
     """Everything that was due has been dealt in its order."""
     if d.round.method is Method.AUTOMATED_SHOE:
@@ -255,17 +255,17 @@ def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
     if next_stack(d.round) is None:
         return Refusal("all that is due has been dealt", "cards are still to be dealt")
     while (stack := next_stack(d.round)) and not waits_for_players(d.round):
-        _lay(d, stack.target, stack.cards - d.round.in_hand)
+        _deal(d, stack.target, stack.cards - d.round.in_hand)
     return None
 
 
 @enforces(Rule.DRAWN_IN_ERROR, Rule.DEALING)
-def _lay(d: Decision, target: str, number: int) -> None:
+def _deal(d: Decision, target: str, number: int) -> None:
     """Cards from the deck to a hand; one that was drawn in error is the first of them."""
     cards, source = d.state.decks[d.round.deck].cards, SOURCE[d.round.method]
     waiting = min(cards.get(ledger.ASIDE, 0), number)
     moves = [(ledger.ASIDE, target, waiting)] if waiting else []
-    moves += ledger.part(cards, source, number - waiting, target) if number > waiting else []
+    moves += ledger.partial_moves(cards, source, number - waiting, target) if number > waiting else []
     d.emit(
         StackTakenToHand(
             deck=d.round.deck, round=d.round.number, target=target, cards=number, kept=number, moves=moves
@@ -275,14 +275,14 @@ def _lay(d: Decision, target: str, number: int) -> None:
     )
 
 
-def lay_aside_card(d: Decision) -> None:
+def deal_card_set_aside(d: Decision) -> None:
     """Automated shoe: the card drawn in error goes to the hand that is next."""
     stack = next_stack(d.round)
     assert stack is not None
-    _lay(d, stack.target, 1)
+    _deal(d, stack.target, 1)
 
 
-@takes(RequestCard)
+@handles(RequestCard)
 def request_card(d: Decision, act: RequestCard) -> Refusal | None:
     """A further card for a hand, in games that have it."""
     dealt = {stack.target for stack in d.round.plan}
@@ -303,7 +303,7 @@ def _stub_first(d: Decision) -> Refusal | None:
     return Refusal("the stub must be counted in this round", "it is counted", (clause,))
 
 
-@takes(PlayersActed)
+@handles(PlayersActed)
 def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
     """Every player has decided."""
     refusal = _stub_first(d) if not d.state.setup.game.extra_cards else None
@@ -313,7 +313,7 @@ def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
 
 
 @enforces(Rule.REVEAL_DEALER)
-@takes(RevealDealer)
+@handles(RevealDealer)
 def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
     """After all players have acted, and with all of the dealer's cards out."""
     if next_stack(d.round) is not None:
@@ -325,7 +325,7 @@ def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
 
 
 @enforces(Rule.COLLECT_HANDS, Rule.RACK_HOLDS_ONE_DECK)
-@takes(CollectHand)
+@handles(CollectHand)
 def collect(d: Decision, act: CollectHand) -> Refusal | None:
     """A hand goes to the rack; the order is kept in the journal."""
     state = d.state
@@ -334,7 +334,7 @@ def collect(d: Decision, act: CollectHand) -> Refusal | None:
         return Refusal(f"{act.target} has no cards", "a hand that lies on the table is named", (Rule.COLLECT_HANDS,))
     if act.target in state.setup.game.hands() and state.table is not TableState.CLEARING:
         return Refusal("the dealer's cards are not shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
-    refusal = rack_taken(state, d.round.deck)
+    refusal = rack_occupied(state, d.round.deck)
     if refusal is None:
         _collect(d, act.target, number, act.who)
     return refusal
@@ -347,12 +347,12 @@ def _collect(d: Decision, target: str, number: int, who: str) -> None:
     )
 
 
-@takes(CollectAll)
+@handles(CollectAll)
 def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     """From the dealer's right to the left, then the dealer's own."""
     if d.state.table is not TableState.CLEARING:
         return Refusal("the dealer's cards are not shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
-    refusal = rack_taken(d.state, d.round.deck)
+    refusal = rack_occupied(d.state, d.round.deck)
     if refusal:
         return refusal
     hands = dict.fromkeys(stack.target for stack in d.round.plan)
@@ -370,7 +370,7 @@ def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
 # --- the stub -------------------------------------------------------------------------------------------------------
 
 
-@takes(WantStubCount)
+@handles(WantStubCount)
 def want_count(d: Decision, act: WantStubCount) -> Refusal | None:
     """Counted in this round, due or not."""
     if d.round.stub_out or d.round.count_wanted:
@@ -380,7 +380,7 @@ def want_count(d: Decision, act: WantStubCount) -> Refusal | None:
 
 
 @enforces(Rule.DEALING, Rule.STUB_LEAVES, Rule.RACK_HOLDS_ONE_DECK)
-@takes(RemoveStub)
+@handles(RemoveStub)
 def remove_stub(d: Decision, act: RemoveStub) -> Refusal | None:
     """Manual shoe and hand, or a shoe that cannot bring it out: the dealer takes the stub."""
     state = d.state
@@ -390,7 +390,7 @@ def remove_stub(d: Decision, act: RemoveStub) -> Refusal | None:
         )
     if d.round.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
         return Refusal("the shoe brings the stub out by itself", "the shoe cannot be used", (Rule.STUB_LEAVES,))
-    refusal = rack_taken(state, d.round.deck)
+    refusal = rack_occupied(state, d.round.deck)
     if refusal is None:
         remove_stub_by_hand(d, act.who)
     return refusal
@@ -407,7 +407,7 @@ def remove_stub_by_hand(d: Decision, who: str) -> None:
 
 
 @enforces(Rule.STUB_COUNT_DUE, Rule.STUB_FITS, Rule.STUB_WRONG)
-@takes(CountStub)
+@handles(CountStub)
 def count_stub(d: Decision, act: CountStub) -> Refusal | None:
     """The stub and the dealt cards must make a deck."""
     there = d.state.decks[d.round.deck].cards.get(ledger.STUB, 0)
@@ -431,7 +431,7 @@ def _stub_wrong(d: Decision, number: int, expected: int, by: str) -> None:
     """Not the number there should be: the dealer must say whether cards were misdealt."""
     clause, deck = Rule.STUB_WRONG, d.round.deck
     cards = d.state.decks[deck].cards
-    moves = ledger.seen(cards, (ledger.STUB,), number, ledger.STUB) if by == "dealer" else []
+    moves = ledger.emptying_moves(cards, (ledger.STUB,), number, ledger.STUB) if by == "dealer" else []
     moves = [move for move in moves if move[0] != move[1]]
     d.emit(CountRejected(deck=deck, by=f"stub by {by}", cards=number, expected=expected, moves=moves), clause)
     if d.may(StubRejected, deck):

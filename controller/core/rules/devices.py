@@ -40,11 +40,11 @@ from controller.core.rules.shuffling import (
     delivery_done,
     inserted,
     loaded,
-    shuffle_begun,
     shuffle_done,
+    shuffle_started,
 )
 from controller.core.rules.stopping import cycle_failed, failed, jammed, stopped
-from controller.core.rules.warnings import cause_gone, still_wrong, warn
+from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.state import Given, due_deck
 from controller.games.rulebook import Rule
 from firmware_bridge.wire import messages as wire
@@ -76,7 +76,7 @@ def answered(d: Decision, report: CommandReply) -> None:
     if device is None:
         return
     if any(given.id == report.id for given in device.beside):
-        _beside_answered(d, report)
+        _side_command_answered(d, report)
         return
     if device.doing is None or device.doing.id != report.id or device.doing.answered:
         return
@@ -84,7 +84,7 @@ def answered(d: Decision, report: CommandReply) -> None:
     if isinstance(answer, wire.Done):
         d.emit(CommandAnswered(device=name, id=given.id, answer="done"))
         if isinstance(given.command, Shuffle):
-            shuffle_begun(d, given)
+            shuffle_started(d, given)
         return
     reason = answer.reason if answer else Reason.OTHER_BOOT
     told = "unknown" if reason in _UNKNOWN_OUTCOME else "refused"
@@ -96,14 +96,14 @@ def answered(d: Decision, report: CommandReply) -> None:
     elif reason is Reason.FAILED:
         failed(d, name, "has failed", begun=False)
     elif reason is Reason.NOT_JAMMED:
-        _way_free(d, name)
+        _jam_cleared(d, name)
     elif reason is Reason.BUSY and 0 <= device.busy_ms < d.now_ms - longest_cycle_ms(d.state, name):
         failed(d, name, "is busy and does not come to an end")
     elif reason in _HINDRANCES or (reason is Reason.NO_CARDS and isinstance(given.command, Shuffle)):
         d.emit(CycleFailed(device=name, id=given.id, command=given.name, reason=reason.name.lower()))
         why = _HINDRANCES.get(reason, "no cards lie in its infeed")
         d.emit(DeviceHindered(device=name, reason=why, locked=reason is Reason.LOCKED, busy=reason is Reason.BUSY))
-        still_wrong(d, name)
+        restore_fault(d, name)
     elif reason is Reason.NO_CARDS and isinstance(given.command, Eject):
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         _brought_out(d, name, given, 0)
@@ -112,7 +112,7 @@ def answered(d: Decision, report: CommandReply) -> None:
         cycle_failed(d, name, given, why)
 
 
-def _beside_answered(d: Decision, report: CommandReply) -> None:
+def _side_command_answered(d: Decision, report: CommandReply) -> None:
     """A lock or a light. A device that cannot do it is not asked again; what is forbidden stays forbidden."""
     if isinstance(report.answer, wire.Done):
         d.emit(CommandAnswered(device=report.device, id=report.id, answer="done"))
@@ -121,7 +121,7 @@ def _beside_answered(d: Decision, report: CommandReply) -> None:
         d.emit(CommandAnswered(device=report.device, id=report.id, answer="refused", reason=reason))
 
 
-def _way_free(d: Decision, name: str) -> None:
+def _jam_cleared(d: Decision, name: str) -> None:
     d.emit(DeviceCleared(device=name), STOPS[name])
     cause_gone(d, f"{name}.jam")
 
@@ -190,7 +190,7 @@ def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> No
             ejected(d, name, late, happened.cards, late=True)
         else:
             source = ledger.HELD if isinstance(late.command, Release) else ledger.IN_DEVICE[name][0]
-            moves = ledger.part(deck.cards, source, max(happened.cards, 0), ledger.IN_DEVICE[name][-1])
+            moves = ledger.partial_moves(deck.cards, source, max(happened.cards, 0), ledger.IN_DEVICE[name][-1])
             d.emit(CardsPresented(device=name, deck=late.deck, cards=happened.cards, moves=moves, late=True))
     elif isinstance(happened, wire.CycleDone) and d.state.devices[name].hindered:
         d.emit(DeviceFreed(device=name, ended=late.id))
@@ -202,7 +202,7 @@ def _of_command(d: Decision, name: str, happened: _OfCommand) -> None:
     given = device.doing
     if given and device.state is DeviceState.WORKING and happened.command == given.id:
         if isinstance(given.command, Shuffle):
-            shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
+            shuffle_started(d, given)  # its answer must have been lost with a restart of ours
         _OF_COMMAND[type(happened)](d, name, given, happened)
     elif device.late and happened.command == device.late.id:
         _of_late(d, name, device.late, happened)
@@ -241,7 +241,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
     device, round_ = d.state.devices[name], d.state.round
     given = device.at_exit
     if given is None or given.id != happened.command:
-        _taken_unasked(d, name, happened.cards)
+        _taken_unexpectedly(d, name, happened.cards)
     elif isinstance(given.command, Dispense | Release) and round_ and not round_.void and d.may(StackTakenToHand):
         taken(d, given, happened.cards, happened.kinds)
     elif isinstance(given.command, Eject) and given.target == "stub" and d.may(StubRemoved):
@@ -253,7 +253,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
-def _taken_unasked(d: Decision, name: str, cards: int) -> None:
+def _taken_unexpectedly(d: Decision, name: str, cards: int) -> None:
     """Cards left a device that no finished cycle had brought out: what is inside is no longer a deck."""
     state = d.state
     decks = inside(state, name)
@@ -281,7 +281,7 @@ def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> N
 
 def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
     if isinstance(given.command, ClearJam):
-        _way_free(d, name)
+        _jam_cleared(d, name)
     elif isinstance(given.command, Dispense | Release) and given.presented < 0:
         cycle_failed(d, name, given, "has dealt no stack")
     else:

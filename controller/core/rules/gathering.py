@@ -10,7 +10,7 @@ from typing import Final
 
 from controller.core import ledger
 from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
     CardsGathered,
@@ -81,7 +81,7 @@ def emptied_by_device(state: State, place: str) -> str:
 
 
 @enforces(Rule.SECOND_FACE_UP, Rule.WRONG_NUMBER, Rule.DEALER_EXPOSED, Rule.SHOE_STOPS)
-@takes(ReturnWagers)
+@handles(ReturnWagers)
 def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
     """The first step of a void."""
     if not d.round.wagers_open:
@@ -90,7 +90,7 @@ def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
     return None
 
 
-def _said_to_be_empty(state: State, act: GatherCards) -> bool:
+def _reported_empty(state: State, act: GatherCards) -> bool:
     """Whether this names an exit at which cards of the deck should lie: its sensor may have seen what is not there."""
     name = ledger.DEVICE_OF.get(act.place, "")
     found = state.devices.get(name)
@@ -99,7 +99,7 @@ def _said_to_be_empty(state: State, act: GatherCards) -> bool:
     return act.place == ledger.IN_DEVICE[name][-1] and found.at_exit.deck == act.deck
 
 
-@takes(GatherCards)
+@handles(GatherCards)
 def gather(d: Decision, act: GatherCards) -> Refusal | None:
     """A person has fetched the cards of one place and counted them."""
     state = d.state
@@ -112,10 +112,10 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
     device = ledger.DEVICE_OF.get(place, "")
     if not place:
         return Refusal("all cards of this deck are together", "cards lie elsewhere")
-    if act.cards == 0 and _said_to_be_empty(state, act):
-        moves = ledger.seen(cards, (act.place,), 0, ledger.TABLE)
+    if act.cards == 0 and _reported_empty(state, act):
+        moves = ledger.emptying_moves(cards, (act.place,), 0, ledger.TABLE)
         d.emit(CardsGathered(deck=act.deck, place=act.place, cards=0, moves=moves, who=act.who))
-        tell_difference(d, act.deck, act.place, moves)
+        record_difference(d, act.deck, act.place, moves)
         return None
     if act.place not in (place, device):
         return Refusal(f"the cards at {place} come first", f"{place} is empty")
@@ -130,13 +130,13 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
             return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
         moves = [(ledger.MISSING, ledger.TABLE, act.cards)]
     else:
-        moves = ledger.seen(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
+        moves = ledger.emptying_moves(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
     d.emit(CardsGathered(deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who))
-    tell_difference(d, act.deck, place, moves)
+    record_difference(d, act.deck, place, moves)
     return None
 
 
-def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:
+def record_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:
     """Name the event after which cards were missing, or too many."""
     lost = found = 0
     for source, target, number in moves:
@@ -150,7 +150,7 @@ def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]
 
 
 @enforces(Rule.WRONG_COUNT)
-@takes(DeclareMissing)
+@handles(DeclareMissing)
 def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
     """A floorperson gives cards up: the deck can never be whole again, so it is locked out."""
     deck = d.state.decks.get(act.deck)
@@ -192,12 +192,12 @@ def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = F
     deck = d.state.decks[given.deck]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     number = number if number >= 0 else ledger.count(deck.cards, within)
-    moves = ledger.seen(deck.cards, within, number, exit_)
+    moves = ledger.emptying_moves(deck.cards, within, number, exit_)
     d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late))
-    tell_difference(d, given.deck, within[0], moves)
+    record_difference(d, given.deck, within[0], moves)
 
 
-def _lands_at(state: State, name: str, deck: str, given: Given | None) -> str:
+def _destination(state: State, name: str, deck: str, given: Given | None) -> str:
     """Where cards from an exit are now: on the dealer's pile, if they came out for that.
 
     What came out for a round, and is taken when that is void, may have been laid to its seat or into the rack in that
@@ -216,14 +216,14 @@ def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, numbe
     if deck is None:
         d.emit(ExitEmptied(device=name, cards=number))
         return
-    there, target = deck.cards.get(exit_, 0), _lands_at(d.state, name, deck_name, given)
+    there, target = deck.cards.get(exit_, 0), _destination(d.state, name, deck_name, given)
     if there:
-        moves = ledger.seen(deck.cards, (exit_,), number if number >= 0 else there, target)
+        moves = ledger.emptying_moves(deck.cards, (exit_,), number if number >= 0 else there, target)
     else:  # cards that a broken cycle had left there: nobody had counted them
         inner = max(ledger.IN_DEVICE[name][:-1], key=lambda place: deck.cards.get(place, 0))
-        moves = ledger.part(deck.cards, inner, max(number, 0), target)
+        moves = ledger.partial_moves(deck.cards, inner, max(number, 0), target)
     d.emit(ExitEmptied(device=name, deck=deck_name, cards=number, moves=moves))
-    tell_difference(d, deck_name, exit_, moves)
+    record_difference(d, deck_name, exit_, moves)
 
 
 def finish_gathering(d: Decision, name: str) -> bool:

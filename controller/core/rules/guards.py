@@ -182,7 +182,7 @@ def wrong_number_of_decks(state: State) -> Refusal | None:
 
 
 @enforces(Rule.OTHER_DECK_IN_SHUFFLER)
-def other_deck_astray(state: State) -> Refusal | None:
+def other_deck_not_in_shuffler(state: State) -> Refusal | None:
     """With two decks, the other one is in the shuffler, shuffled or being shuffled."""
     if decks_wanted(state) < 2:
         return None
@@ -196,7 +196,7 @@ def other_deck_astray(state: State) -> Refusal | None:
 
 
 @enforces(Rule.RACK_HOLDS_ONE_DECK)
-def rack_taken(state: State, name: str) -> Refusal | None:
+def rack_occupied(state: State, name: str) -> Refusal | None:
     """Cards of another deck lie in the rack."""
     for other, deck in state.decks.items():
         if other != name and deck.cards.get(ledger.RACK):
@@ -234,7 +234,7 @@ def no_way_to_deal(state: State) -> Refusal | None:
     return None
 
 
-def warning_stands(state: State) -> Refusal | None:
+def uncleared_warning(state: State) -> Refusal | None:
     """A warning that nobody has cleared."""
     for key in blocking(state):
         found = state.warnings[key]
@@ -244,7 +244,7 @@ def warning_stands(state: State) -> Refusal | None:
 
 def cannot_start(state: State, now_ms: int) -> Refusal | None:
     """Why no round can start now: what is wrong first, then what is missing."""
-    refusal = warning_stands(state) or no_way_to_deal(state)
+    refusal = uncleared_warning(state) or no_way_to_deal(state)
     if refusal:
         return refusal
     name = due_deck(state)
@@ -257,7 +257,7 @@ def cannot_start(state: State, now_ms: int) -> Refusal | None:
         wrong_number_of_decks(state)
         or over_age(state, name, now_ms)
         or uncounted(state, state.decks[name], name)
-        or rack_taken(state, name)  # says where the other deck is; the next, only where it is not
-        or other_deck_astray(state)
+        or rack_occupied(state, name)  # says where the other deck is; the next, only where it is not
+        or other_deck_not_in_shuffler(state)
         or stub_overdue(state)
     )

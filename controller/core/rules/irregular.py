@@ -11,7 +11,7 @@ from controller.core.actions import (
     ReportFaceUp,
     ReportWrongNumber,
 )
-from controller.core.decision import Decision, Refusal, cite, takes
+from controller.core.decision import Decision, Refusal, cite, handles
 from controller.core.enforcement import enforces
 from controller.core.events.rounds import (
     CardDrawnInError,
@@ -51,7 +51,7 @@ def found_face_up(d: Decision, *, device: str = "", moves: list[ledger.Move] | N
         void(d, Rule.SECOND_FACE_UP, reason="a second card lay face up in the same deal")
 
 
-@takes(ReportFaceUp)
+@handles(ReportFaceUp)
 def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
     """Found by the dealer."""
     source = SOURCE[d.round.method]
@@ -67,7 +67,7 @@ def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
 
 
 @enforces(Rule.DRAWN_IN_ERROR)
-@takes(ReportDrawnInError)
+@handles(ReportDrawnInError)
 def drawn_in_error(d: Decision, act: ReportDrawnInError) -> Refusal | None:
     """The card is kept aside, face down, and dealt next."""
     source = SOURCE[d.round.method]
@@ -84,7 +84,7 @@ def drawn_in_error(d: Decision, act: ReportDrawnInError) -> Refusal | None:
 
 
 @enforces(Rule.WRONG_NUMBER)
-@takes(ReportWrongNumber)
+@handles(ReportWrongNumber)
 def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
     """A hand with too few or too many cards."""
     share = sum(stack.cards for stack in d.round.plan if stack.target == act.target)
@@ -101,7 +101,7 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
 
 
 @enforces(Rule.DEALER_EXPOSED)
-@takes(ReportDealerExposed)
+@handles(ReportDealerExposed)
 def dealer_exposed(d: Decision, act: ReportDealerExposed) -> Refusal | None:
     """A dealer's card was seen before its time."""
     d.emit(DealerCardExposed(round=d.round.number, who=act.who), Rule.DEALER_EXPOSED)
@@ -110,7 +110,7 @@ def dealer_exposed(d: Decision, act: ReportDealerExposed) -> Refusal | None:
 
 
 @enforces(Rule.STUB_WRONG, Rule.MISDEALT, Rule.NOT_MISDEALT)
-@takes(AnswerMisdeal)
+@handles(AnswerMisdeal)
 def answer_misdeal(d: Decision, act: AnswerMisdeal) -> Refusal | None:
     """The dealer answers, the table decides: void in any case; not misdealt, the deck leaves too."""
     deck = d.round.deck

@@ -19,8 +19,8 @@ from controller.core.machines import DeviceState
 from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.stopping import stopped
-from controller.core.rules.warnings import cause_gone, still_wrong, warn
-from controller.core.setup import lacking
+from controller.core.rules.warnings import cause_gone, restore_fault, warn
+from controller.core.setup import missing_capabilities
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Capability
 
@@ -36,13 +36,13 @@ def ready(d: Decision, report: DeviceReady) -> None:
         return
     if device.state is DeviceState.OUT_OF_SERVICE:
         restarted = device.boot != report.boot
-        d.emit(DeviceSeen(device=name, boot=report.boot, online=not _served_another(d, report)))
+        d.emit(DeviceSeen(device=name, boot=report.boot, online=not _used_by_another_journal(d, report)))
         if restarted:
             cause_gone(d, f"{name}.fail")
         return
     restarted = device.boot not in (0, report.boot)
     doing = device.doing
-    wrong = _strange(d, report)
+    wrong = _unsuitable(d, report)
     if wrong:
         if doing:
             d.emit(CycleLost(device=name, id=doing.id, reason="another device answered"))
@@ -64,16 +64,16 @@ def ready(d: Decision, report: DeviceReady) -> None:
         until_ms = max(doing.until_ms, d.now_ms + d.state.setup.limits.grace_ms)
         d.emit(DeviceResumed(device=name, id=doing.id, until_ms=until_ms))
         return
-    still_wrong(d, name)
+    restore_fault(d, name)
 
 
-def _strange(d: Decision, report: DeviceReady) -> str:
+def _unsuitable(d: Decision, report: DeviceReady) -> str:
     """Why this device cannot be used at this table; empty where it can."""
-    lacks = lacking(d.state.setup, report.device, list(report.capabilities))
-    return f"it lacks: {', '.join(lacks)}" if lacks else _served_another(d, report)
+    lacks = missing_capabilities(d.state.setup, report.device, list(report.capabilities))
+    return f"it lacks: {', '.join(lacks)}" if lacks else _used_by_another_journal(d, report)
 
 
-def _served_another(d: Decision, report: DeviceReady) -> str:
+def _used_by_another_journal(d: Decision, report: DeviceReady) -> str:
     """A device takes no id twice and none below its last. One that is ahead of the journal would do nothing for us."""
     if report.last_command <= d.state.seq:
         return ""

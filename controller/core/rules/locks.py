@@ -15,7 +15,7 @@ from controller.core import ledger
 from controller.core.decision import Decision
 from controller.core.enforcement import enforces
 from controller.core.machines import DeckState, DeviceState
-from controller.core.rules.commands import give_beside
+from controller.core.rules.commands import give_side_command
 from controller.core.rules.guards import STOPS, warned
 from controller.core.state import State
 from controller.games.rulebook import Rule
@@ -65,33 +65,15 @@ def _shown(shown: Light, text: str) -> str:
     return f"{int(shown)} {text[:_LONGEST]}"
 
 
-_SHOWN_WELL: Final = _shown(*_ALL_WELL[:2])
-
-
-def all_well(state: State) -> bool:
-    """Whether nothing is to be locked or shown, and nothing will be before an event that concerns locks."""
-    if state.warnings:
-        return False
-    for deck in state.decks.values():
-        if deck.state in _NOT_TO_BE_DEALT:
-            return False
-    for device in state.devices.values():
-        if device.state is DeviceState.OUT_OF_SERVICE or device.hindered or device.locked:
-            return False
-        if device.can_show and device.shown != _SHOWN_WELL:
-            return False
-    return True
-
-
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
-def set_right(d: Decision) -> None:
+def update_locks(d: Decision) -> None:
     """Give the commands that make every device what it should be: the lock first."""
     for name, device in d.state.devices.items():
         if not device.online:
             continue
         if device.can_lock and device.locked is not to_be_locked(d.state, name):
-            give_beside(d, name, Unlock if device.locked else Lock, STOPS[name])
+            give_side_command(d, name, Unlock if device.locked else Lock, STOPS[name])
         if device.can_show:
             shown, text, sound = light(d.state, name)
             if device.shown != _shown(shown, text):
-                give_beside(d, name, Indicate, light=int(shown), sound=int(sound), text=text[:_LONGEST])
+                give_side_command(d, name, Indicate, light=int(shown), sound=int(sound), text=text[:_LONGEST])

@@ -23,7 +23,7 @@ from controller.core.actions import (
     VerifyDeck,
     WashDeck,
 )
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
     DeckAcceptedPrepared,
@@ -61,7 +61,7 @@ UNOPENED: Final = (DeckState.RECEIVED, DeckState.INSPECTED, DeckState.VERIFIED, 
 IN_SHUFFLER: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 
 
-@takes(Configure)
+@handles(Configure)
 def configure(d: Decision, act: Configure) -> Refusal | None:
     """Take on a set-up, if it is allowed as a whole."""
     refusal = setup_fault(act.setup)
@@ -72,7 +72,7 @@ def configure(d: Decision, act: Configure) -> Refusal | None:
     return None
 
 
-@takes(OpenTable)
+@handles(OpenTable)
 def open_table(d: Decision, act: OpenTable) -> Refusal | None:
     """The table opens."""
     if not d.state.configured:
@@ -82,7 +82,7 @@ def open_table(d: Decision, act: OpenTable) -> Refusal | None:
 
 
 @enforces(Rule.TWO_DECKS, Rule.BACKS_DIFFER, Rule.INSPECT_DECK, Rule.PREPARED_DECK)
-@takes(ReceiveDeck)
+@handles(ReceiveDeck)
 def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
     """A deck comes to the table: it must have a back that is wanted, and must never have been here."""
     state = d.state
@@ -107,7 +107,7 @@ def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
 
 
 @enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
-@takes(InspectDeck)
+@handles(InspectDeck)
 def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
     """The dealer's look at every card."""
     if not act.good:
@@ -118,7 +118,7 @@ def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
 
 
 @enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
-@takes(VerifyDeck)
+@handles(VerifyDeck)
 def verify(d: Decision, act: VerifyDeck) -> Refusal | None:
     """The floorperson's, who is somebody else."""
     if act.who == d.state.decks[act.deck].inspected_by:
@@ -128,7 +128,7 @@ def verify(d: Decision, act: VerifyDeck) -> Refusal | None:
 
 
 @enforces(Rule.SPREAD_DECK, Rule.IDLE_TABLE, Rule.OPEN_EACH_DECK)
-@takes(SpreadDeck)
+@handles(SpreadDeck)
 def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
     """For the first player, or while nobody is here."""
     deck = d.state.decks[act.deck]
@@ -145,7 +145,7 @@ def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
 
 
 @enforces(Rule.WASH_DECK, Rule.OPEN_EACH_DECK)
-@takes(WashDeck, StackDeck)
+@handles(WashDeck, StackDeck)
 def wash_or_stack(d: Decision, act: WashDeck | StackDeck) -> Refusal | None:
     """Turned, washed, stacked."""
     event = DeckWashed if isinstance(act, WashDeck) else DeckStacked
@@ -153,7 +153,7 @@ def wash_or_stack(d: Decision, act: WashDeck | StackDeck) -> Refusal | None:
     return None
 
 
-@takes(RejectDeck)
+@handles(RejectDeck)
 def reject(d: Decision, act: RejectDeck) -> Refusal | None:
     """A damaged deck is never played again; the round that is on is played to its end."""
     if moved_by(d.state, act.deck) or d.state.decks[act.deck].state in (
@@ -174,7 +174,7 @@ def reject(d: Decision, act: RejectDeck) -> Refusal | None:
 
 
 @enforces(Rule.WRONG_COUNT, Rule.DECK_AGE, Rule.TWO_DECKS)
-@takes(RemoveDeck)
+@handles(RemoveDeck)
 def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
     """A deck leaves only as a whole, or with its missing cards declared."""
     deck = d.state.decks[act.deck]
@@ -210,7 +210,7 @@ def pass_turn(d: Decision) -> None:
         d.emit(TurnPassed(back=decks[0].back), Rule.TWO_DECKS)
 
 
-@takes(CloseTable)
+@handles(CloseTable)
 def close(d: Decision, act: CloseTable) -> Refusal | None:
     """Nothing is left in a device; the decks leave with the table."""
     for name in ledger.IN_DEVICE:
@@ -227,7 +227,7 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
 
 
 @enforces(Rule.IDLE_TABLE, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(IdleTable)
+@handles(IdleTable)
 def idle(d: Decision, act: IdleTable) -> Refusal | None:
     """Nobody plays: the cards leave shoe and rack. A device under 5.I keeps them."""
     if any(
@@ -245,7 +245,7 @@ def idle(d: Decision, act: IdleTable) -> Refusal | None:
 
 
 @enforces(Rule.IDLE_TABLE, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(PlayerArrived)
+@handles(PlayerArrived)
 def player_arrived(d: Decision, act: PlayerArrived) -> Refusal | None:
     """Chapter 4 again, for every deck that is not in the shuffler."""
     if not self_reshuffling(d.state):

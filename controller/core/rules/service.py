@@ -17,7 +17,7 @@ from controller.core.actions import (
     TestDevice,
     TryAgain,
 )
-from controller.core.decision import Decision, takes
+from controller.core.decision import Decision, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import DeckRecalled
 from controller.core.events.devices import (
@@ -36,7 +36,7 @@ from controller.core.rules.commands import give
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.opening import pass_turn
-from controller.core.rules.warnings import cause_gone, still_wrong
+from controller.core.rules.warnings import cause_gone, restore_fault
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import ClearJam, Eject, SelfTest
@@ -46,7 +46,7 @@ OUT_HOW: Final = ("covered", "removed", "marked")
 # --- a person asks something of a device ----------------------------------------------------------------------------
 
 
-@takes(FreeJam)
+@handles(FreeJam)
 def free_jam(d: Decision, act: FreeJam) -> Refusal | None:
     """The device checks its way."""
     if d.state.devices[act.device].state is not DeviceState.JAMMED:
@@ -55,7 +55,7 @@ def free_jam(d: Decision, act: FreeJam) -> Refusal | None:
     return None
 
 
-@takes(OpenDevice)
+@handles(OpenDevice)
 def open_device(d: Decision, act: OpenDevice) -> Refusal | None:
     """It is unlocked, and stays so until its next cycle or warning."""
     if not d.state.devices[act.device].locked:
@@ -64,7 +64,7 @@ def open_device(d: Decision, act: OpenDevice) -> Refusal | None:
     return None
 
 
-@takes(TestDevice)
+@handles(TestDevice)
 def test_device(d: Decision, act: TestDevice) -> Refusal | None:
     """Never with cards inside: what comes out of a test is no shuffled deck."""
     if d.state.devices[act.device].state is not DeviceState.READY:
@@ -75,7 +75,7 @@ def test_device(d: Decision, act: TestDevice) -> Refusal | None:
     return None
 
 
-@takes(EmptyDevice)
+@handles(EmptyDevice)
 def empty(d: Decision, act: EmptyDevice) -> Refusal | None:
     """Take the deck inside back, or show that nothing is inside."""
     state = d.state
@@ -93,7 +93,7 @@ def empty(d: Decision, act: EmptyDevice) -> Refusal | None:
     return None
 
 
-@takes(TryAgain)
+@handles(TryAgain)
 def try_again(d: Decision, act: TryAgain) -> Refusal | None:
     """What stood in the way is seen to."""
     if not d.state.devices[act.device].hindered:
@@ -103,7 +103,7 @@ def try_again(d: Decision, act: TryAgain) -> Refusal | None:
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
-@takes(AcceptDevice)
+@handles(AcceptDevice)
 def accept(d: Decision, act: AcceptDevice) -> Refusal | None:
     """A device whose last doings nobody knows is taken on again, once it is empty: its cards are counted anew."""
     told = d.state.devices[act.device].told
@@ -125,7 +125,7 @@ def accept(d: Decision, act: AcceptDevice) -> Refusal | None:
 
 
 @enforces(Rule.OUT_OF_SERVICE)
-@takes(TakeOutOfService)
+@handles(TakeOutOfService)
 def take_out(d: Decision, act: TakeOutOfService) -> Refusal | None:
     """Covered, removed or marked. A device that leaves the table is empty first."""
     state = d.state
@@ -155,7 +155,7 @@ def take_out(d: Decision, act: TakeOutOfService) -> Refusal | None:
 
 
 @enforces(Rule.OUT_OF_SERVICE)
-@takes(PutInService)
+@handles(PutInService)
 def put_in(d: Decision, act: PutInService) -> Refusal | None:
     """The device returns. Its warnings stand as they stood."""
     if act.device == "shoe" and d.state.round is not None:
@@ -165,12 +165,12 @@ def put_in(d: Decision, act: PutInService) -> Refusal | None:
     if online:
         d.emit(DeviceConnected(device=act.device, boot=boot, restarted=False))
         cause_gone(d, f"{act.device}.lost")
-        still_wrong(d, act.device)
+        restore_fault(d, act.device)
     return None
 
 
 @enforces(Rule.OUT_OF_SERVICE, Rule.HAND_NEEDS_SHUFFLER)
-@takes(ChangeMethod)
+@handles(ChangeMethod)
 def change_method(d: Decision, act: ChangeMethod) -> Refusal | None:
     """Another way of dealing, once the floorperson has recorded that the broken device is out of the way."""
     state = d.state

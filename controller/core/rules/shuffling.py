@@ -13,7 +13,7 @@ from controller.core.actions import (
     ShuffleByHand,
     UnloadDeck,
 )
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
     CountAccepted,
@@ -34,7 +34,7 @@ from controller.core.events.decks import (
 from controller.core.events.devices import ExitEmptied
 from controller.core.events.table import CutRefused
 from controller.core.machines import DeckState
-from controller.core.rules.gathering import lock_out, tell_difference
+from controller.core.rules.gathering import lock_out, record_difference
 from controller.core.rules.guards import (
     SOURCE,
     cannot_load,
@@ -86,7 +86,7 @@ def cannot_insert(d: Decision, name: str) -> Refusal | None:
 
 
 @enforces(Rule.SHUFFLE, Rule.SHUFFLE_NEW_DECK)
-@takes(InsertDeck)
+@handles(InsertDeck)
 def insert(d: Decision, act: InsertDeck) -> Refusal | None:
     """The deck lies in the infeed; the shuffle follows by itself."""
     refusal = cannot_insert(d, act.deck)
@@ -101,7 +101,7 @@ def inserted(d: Decision, name: str, who: str = "") -> None:
     d.emit(DeckInserted(deck=name, moves=moves, who=who), Rule.SHUFFLE)
 
 
-def shuffle_begun(d: Decision, given: Given) -> None:
+def shuffle_started(d: Decision, given: Given) -> None:
     """The shuffler has taken the command on."""
     if d.may(ShuffleStarted, given.deck) and given.deck in d.state.decks:
         there = d.state.decks[given.deck].cards.get(ledger.INFEED, 0)
@@ -138,7 +138,7 @@ def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
     size = d.state.setup.game.deck_size
     rules = (Rule.WRONG_COUNT,) if counted != size else (Rule.DECK_COMPOSITION, Rule.WRONG_COUNT)
     text = f"{counted} cards instead of {size}" if counted != size else "the kinds of its cards are not those of a deck"
-    moves = ledger.seen(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
+    moves = ledger.emptying_moves(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
     d.emit(CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves), *rules)
     lock_out(d, name, *rules, reason=text)
     warn(d, "count", *rules, deck=name, text=f"deck {name} must leave the table: {text}")
@@ -148,7 +148,7 @@ def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
 
 
 @enforces(Rule.SHUFFLE, Rule.OUT_OF_SERVICE)
-@takes(ShuffleByHand)
+@handles(ShuffleByHand)
 def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
     """Only where no shuffler is in service."""
     if in_service(d.state, "shuffler"):
@@ -165,7 +165,7 @@ def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
 
 
 @enforces(Rule.CUT, Rule.CUT_DEPTH, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(CutDeck)
+@handles(CutDeck)
 def cut(d: Decision, act: CutDeck) -> Refusal | None:
     """The cover card goes in at least ten cards from the top, and leaves cards below it."""
     least, size = d.state.setup.game.least_cut, d.state.setup.game.deck_size
@@ -186,7 +186,7 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
 
 
 @enforces(Rule.RECUT, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(RequireRecut)
+@handles(RequireRecut)
 def recut(d: Decision, act: RequireRecut) -> Refusal | None:
     """Before the first card is dealt; a deck that is loaded already comes out first."""
     deck = d.state.decks[act.deck]
@@ -210,7 +210,7 @@ def recut(d: Decision, act: RequireRecut) -> Refusal | None:
 
 
 @enforces(Rule.FEED_SHOE, Rule.LOAD_SHOE)
-@takes(LoadDeck)
+@handles(LoadDeck)
 def load(d: Decision, act: LoadDeck) -> Refusal | None:
     """By the dealer, where the shuffler does not do it."""
     deck = d.state.decks[act.deck]
@@ -238,9 +238,9 @@ def delivery_done(d: Decision, given: Given, cards: int) -> None:
         return
     size = d.state.setup.game.deck_size
     if cards not in (-1, size):  # the sensors disagree: never an average
-        moves = ledger.seen(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
+        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
         d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
-        tell_difference(d, given.deck, ledger.OUTPUT, moves)
+        record_difference(d, given.deck, ledger.OUTPUT, moves)
     elif d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
     else:
@@ -252,7 +252,7 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
     """The dealer has taken the shuffled deck from the shuffler's exit."""
     size = d.state.setup.game.deck_size
     deck = d.state.decks[given.deck]
-    moves = ledger.seen(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
+    moves = ledger.emptying_moves(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
     whole = moves == [(ledger.TRAY, ledger.TABLE, size)]
     event: DeckDelivered | DeckRecalled
     if whole and deck.state is DeckState.SHUFFLED:
@@ -264,11 +264,11 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
         d.emit(event, Rule.ONE_STACK)
     else:
         d.emit(ExitEmptied(device="shuffler", deck=given.deck, cards=cards, moves=moves))
-    tell_difference(d, given.deck, ledger.TRAY, moves)
+    record_difference(d, given.deck, ledger.TRAY, moves)
 
 
 @enforces(Rule.SHUFFLE)
-@takes(DirectReshuffle)
+@handles(DirectReshuffle)
 def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
     """A floorperson wants it shuffled again, wherever it is."""
     if not d.may(DeckRecalled, act.deck):
@@ -282,7 +282,7 @@ def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
     return refusal
 
 
-@takes(UnloadDeck)
+@handles(UnloadDeck)
 def unload(d: Decision, act: UnloadDeck) -> Refusal | None:
     """The deck comes back out; it is shuffled again before it is played."""
     refusal = _under_way(d.state, act.deck)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from controller.core.actions import UnlockPerson
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.events.table import AccessDenied, AccessGranted, AccessUnlocked
 from controller.core.reports import SignIn
 from controller.core.state import State
@@ -17,7 +17,7 @@ from controller.core.state import State
 TRIES: Final = 5  # wrong PINs in a row before a lock-out
 LOCK_MS: Final = 300_000  # the first lock-out; each further wrong PIN doubles it
 LONGEST_LOCK_MS: Final = 4 * 3_600_000
-STRANGER: Final = ""  # all names that nobody here has count as one
+UNKNOWN_NAME: Final = ""  # all names that nobody here has count as one
 
 
 def locked_until_ms(state: State, who: str, now_ms: int) -> int:
@@ -28,7 +28,7 @@ def locked_until_ms(state: State, who: str, now_ms: int) -> int:
 
 def sign_in(d: Decision, report: SignIn) -> None:
     """Let a person in, or note that somebody was not who they said. Nothing is noted of tries during a lock-out."""
-    who = report.who if report.known else STRANGER
+    who = report.who if report.known else UNKNOWN_NAME
     if locked_until_ms(d.state, who, d.now_ms):
         return
     if report.known and report.right:
@@ -42,7 +42,7 @@ def sign_in(d: Decision, report: SignIn) -> None:
     d.emit(AccessDenied(who=who, via=report.via, reason=reason, count=count, until_ms=until_ms))
 
 
-@takes(UnlockPerson)
+@handles(UnlockPerson)
 def unlock(d: Decision, act: UnlockPerson) -> Refusal | None:
     """A floorperson ends a lock-out; never their own."""
     if act.person not in d.state.wrong_pins:

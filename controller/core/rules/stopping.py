@@ -14,7 +14,7 @@ from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.irregular import void
-from controller.core.rules.warnings import still_wrong, warn
+from controller.core.rules.warnings import restore_fault, warn
 from controller.core.state import Given
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -67,4 +67,4 @@ def cycle_failed(d: Decision, name: str, given: Given, why: str) -> None:
     d.emit(CycleFailed(device=name, id=given.id, command=given.name, reason=why), STOPS[name])
     warn(d, "cycle", STOPS[name], device=name, text=f"the {name} {why}")
     stopped(d, name, given, why, cards_inside=not isinstance(given.command, SelfTest))
-    still_wrong(d, name)  # a jam that it was to look after is as it was
+    restore_fault(d, name)  # a jam that it was to look after is as it was

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from controller.core.actions import ClearWarning, Role
-from controller.core.decision import Decision, cite, takes
+from controller.core.decision import Decision, cite, handles
 from controller.core.events.devices import DeviceFailed, DeviceJammed
 from controller.core.events.table import WarningCauseGone, WarningCleared, WarningRaised
 from controller.core.refusal import Refusal
@@ -49,7 +49,7 @@ def cause_gone(d: Decision, key: str) -> None:
         d.emit(WarningCauseGone(warning=key))
 
 
-def still_wrong(d: Decision, device: str) -> None:
+def restore_fault(d: Decision, device: str) -> None:
     """A device is back, and what was wrong with it is still wrong."""
     for warning, event in (("jam", DeviceJammed), ("fail", DeviceFailed)):
         warned = d.state.warnings.get(f"{device}.{warning}")
@@ -57,7 +57,7 @@ def still_wrong(d: Decision, device: str) -> None:
             d.emit(event(device=device, reason=warned.text))
 
 
-@takes(ClearWarning)
+@handles(ClearWarning)
 def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     """A person has dealt with the cause."""
     warned = d.state.warnings.get(act.warning)
