@@ -322,7 +322,7 @@ def test_a_device_that_stays_busy_has_failed(device: str, command: str, longest_
     house.faults |= busy
     house.now += longest_s / 4
     house.ask(act.TryAgain, device)
-    assert house.find("device.failed")[-1].data["reason"] == "is busy and does not come to an end"
+    assert house.find("device.failed")[-1].data["reason"] == "stays busy"
     assert house.state.warnings[f"{device}.fail"].needs == "floor"
     house.restart(device)  # switched off and on
     house.work()
@@ -346,7 +346,7 @@ def test_a_shuffle_without_cards_waits_for_them() -> None:
     house.faults["shuffler", "Shuffle"] = "refuse:NO_CARDS"
     house.work()
     assert house.at() is TableState.BETTING
-    assert house.find("device.hindered")[0].data["reason"] == "no cards lie in its infeed"
+    assert house.find("device.hindered")[0].data["reason"] == "no cards are in its infeed"
 
 
 # --- warnings -------------------------------------------------------------------------------------------------------
@@ -647,8 +647,8 @@ def test_a_device_that_is_ahead_of_the_journal_is_refused() -> None:
     (refused, *_) = house.handle(DeviceReady("shoe", boot, able, last_command=last + 1))
     assert refused.kind == "device.refused"
     assert refused.data["reason"] == (
-        f"it has carried out command {last + 1} of another journal, and this one is at {last}: "
-        "switch it off and on, so that it forgets"
+        f"its last command was {last + 1}, from another journal, and this journal is at {last}: "
+        "switch it off and on to reset it"
     )
     assert house.device("shoe") is DeviceState.UNKNOWN
     assert house.refused(act.CloseBets, (1,))
@@ -669,13 +669,13 @@ def test_a_device_that_has_done_what_the_journal_lacks_is_emptied_and_accepted(n
     made = house.handle(ahead)
     assert house.device(name) is DeviceState.UNKNOWN
     text = house.state.warnings[f"{name}.gap"].text
-    assert text == f"the journal lacks events {last + 1} to {last + 2} of the {name}"
+    assert text == f"the journal is missing events {last + 1} to {last + 2} of the {name}"
     assert bool(house.find("round.voided")) is (name == "shoe")
     assert [event.kind for event in made].count("cycle.lost") == (name == "shoe")
     assert house.handle(ahead) == [], "it is told once"
     deck = "red-1" if name == "shoe" else "blue-1"
     refused = house.refused(act.AcceptDevice, name)
-    assert refused.data["reason"] == f"cards of deck {deck} are not out of it"
+    assert refused.data["reason"] == f"cards of deck {deck} are still in it"
     house.refused(act.AcceptDevice, name, role=Role.DEALER)
     if name == "shoe":
         house.ask(act.ReturnWagers)
@@ -690,7 +690,7 @@ def test_a_device_that_has_done_what_the_journal_lacks_is_emptied_and_accepted(n
     assert (accepted.kind, accepted.data["told"], accepted.data["who"]) == ("device.accepted", last + 2, "tess")
     assert (gone.kind, gone.data["warning"]) == ("warning.cause_gone", f"{name}.gap")
     assert house.state.devices[name].last_event == last + 2
-    assert house.refused(act.AcceptDevice, name).data["reason"] == f"the journal lacks no event of the {name}"
+    assert house.refused(act.AcceptDevice, name).data["reason"] == f"no event of the {name} is missing from the journal"
     house.devices[name].number = last + 2
     house.works = True
     house.connect(name)
@@ -709,7 +709,7 @@ def test_a_shoe_that_is_not_accepted_yet_is_not_loaded() -> None:
     house.handle(DeviceAhead("shoe", house.devices["shoe"].boot, house.state.devices["shoe"].last_event + 1))
     refused = house.refused(act.LoadDeck, "red-1")
     assert refused.clause == ("13.G",)
-    assert refused.data["possible_when"] == "the shoe is empty and accepted again"
+    assert refused.data["possible_when"] == "the shoe is empty and has been accepted again"
     house.ask(act.AcceptDevice, "shoe")
     house.ask(act.LoadDeck, "red-1")
 
@@ -724,7 +724,7 @@ def test_one_event_that_the_journal_lacks_of_a_device_that_is_out_of_service_is_
     house.lose("shoe")
     house.ask(act.PutInService, "shoe")
     house.handle(ahead)
-    assert house.state.warnings["shoe.gap"].text == f"the journal lacks event {ahead.told} of the shoe"
+    assert house.state.warnings["shoe.gap"].text == f"the journal is missing event {ahead.told} of the shoe"
 
 
 def test_a_refused_device_is_told_with_its_reason() -> None:
@@ -733,7 +733,7 @@ def test_a_refused_device_is_told_with_its_reason() -> None:
     for name in ("shuffler", "shoe"):
         house.handle(DeviceReady(name, 5, capabilities(ONE, name), last_command=10_000))
     told = house.table.next_step()
-    assert told.text == "See to the shuffler, or a floorperson takes it out of service."
+    assert told.text == "Check the shuffler, or a floorperson takes it out of service."
     assert "switch it off and on" in told.why
 
 

@@ -82,7 +82,7 @@ def test_a_shoe_that_is_out_of_service_leads_to_another_way() -> None:
     house.ask(act.TakeOutOfService, "shoe", "covered")
     house.work()
     step = house.table.next_step()
-    assert "chooses another way of dealing" in step.text
+    assert "changes the dealing method" in step.text
     assert step.clause == ("13.H",)
     assert [offer["action"] for offer in step.do] == ["change_method", "put_in_service"]
     house.ask(act.ChangeMethod, Method.MANUAL_SHOE)

@@ -226,7 +226,7 @@ def test_the_void_is_a_procedure_and_no_step_can_be_skipped() -> None:
     house.deal((2, 5))
     house.ask(act.ReportDealerExposed)
     assert house.table.next_step().text == "Return all wagers."
-    assert house.refused(act.GatherCards, "red-1", "seat2", 3).data["possible_when"] == "the wagers are returned"
+    assert house.refused(act.GatherCards, "red-1", "seat2", 3).data["possible_when"] == "the wagers have been returned"
     assert house.refused(act.CloseBets, (1,))
     house.ask(act.ReturnWagers)
     assert house.refused(act.ReturnWagers)
@@ -263,7 +263,7 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     assert house.state.decks["red-1"].cards["taken"] == exit_
     house.ask(act.ReturnWagers)
     told = house.table.next_step()
-    assert told.text == "Lay the cards that were taken from the shoe last on the pile, and count them."
+    assert told.text == "Put the cards last taken from the shoe on the pile and count them."
     assert told.do == ({"action": "gather_cards", "deck": "red-1", "place": "taken"},)
     assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["possible_when"] == "taken is empty"
     house.ask(act.GatherCards, "red-1", "taken", exit_)
@@ -300,7 +300,7 @@ def test_hands_that_are_collected_are_not_collected_again() -> None:
     house.ask(act.PlayersActed)
     house.ask(act.RevealDealer)
     house.ask(act.CollectAll)
-    assert house.refused(act.CollectAll).data["reason"] == "no hand lies on the table"
+    assert house.refused(act.CollectAll).data["reason"] == "no hand is on the table"
     house.take("shoe")
     house.work()
     assert house.find("round.completed")
@@ -492,7 +492,7 @@ def test_an_exit_at_which_nothing_lies_is_said_to_be_empty() -> None:
     house.step()
     house.move("red-1", "exit", "shoe", 3)
     house.ask(act.ReportDealerExposed)
-    house.refused(act.GatherCards, "red-1", "exit", 0)  # the wagers go back first
+    house.refused(act.GatherCards, "red-1", "exit", 0)  # the wagers are returned first
     house.ask(act.ReturnWagers)
     step = house.table.next_step()
     assert step.do == ()

@@ -202,9 +202,11 @@ def test_a_deck_that_a_device_is_about_to_move_is_neither_rejected_nor_recalled(
         else:
             assert house.chore()
     assert not doing.answered
-    assert house.refused(act.RejectDeck, "red-1").data["possible_when"] == "its round is over, and no device moves it"
+    assert (
+        house.refused(act.RejectDeck, "red-1").data["possible_when"] == "its round is over and no device is moving it"
+    )
     for recall in (act.UnloadDeck, act.DirectReshuffle):
-        assert house.refused(recall, "red-1").data["reason"] == "the shuffler moves the deck"
+        assert house.refused(recall, "red-1").data["reason"] == "the shuffler is moving the deck"
     house.works = True
     house.tick()
     house.work()

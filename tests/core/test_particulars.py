@@ -480,7 +480,7 @@ def test_a_shoe_that_is_not_dealt_from_may_go_and_not_come_in_a_round() -> None:
     house = House(ONE).open()
     house.ask(act.EmptyDevice, "shoe")
     house.ask(act.TakeOutOfService, "shoe", "covered")
-    assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).data["reason"] == "this is the method already"
+    assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).data["reason"] == "this is already the dealing method"
     house.ask(act.ChangeMethod, Method.MANUAL_SHOE)
     assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).clause == ("13.H",)
     house.ask(act.PutInService, "shoe")
@@ -598,9 +598,7 @@ def test_a_wrong_number_is_any_number_but_the_right_one() -> None:
 
 
 @clause("8.G")
-@pytest.mark.parametrize(
-    ("misdealt", "why"), [(True, "cards were misdealt"), (False, "the deck does not have its cards")]
-)
+@pytest.mark.parametrize(("misdealt", "why"), [(True, "cards were misdealt"), (False, "the deck is not complete")])
 def test_the_answer_about_a_misdeal_is_kept(misdealt: bool, why: str) -> None:
     house = House(MANUAL).open()
     house.deal((1,))
