@@ -46,7 +46,7 @@ def test_a_part_that_was_seen_leaves_the_rest(cards: dict[str, int], number: int
 
 def test_a_broken_ledger_says_what_is_wrong() -> None:
     assert ledger.fault({"table": 52}, 53) == "the places add up to 52 cards, not 53"
-    assert ledger.fault({"table": 54, "shoe": -1}, 53) == "fewer than no cards at shoe"
+    assert ledger.fault({"table": 54, "shoe": -1}, 53) == "a negative number of cards at shoe"
     assert ledger.fault({"table": 54, "missing": -1}, 53) == ""
 
 
@@ -57,7 +57,7 @@ def test_the_event_that_broke_a_ledger_is_named() -> None:
     moved, broken = decision.entries
     assert broken.kind == "ledger.broken"
     assert broken.data["by_event"] == moved.seq
-    assert broken.data["reason"] == "fewer than no cards at rack"
+    assert broken.data["reason"] == "a negative number of cards at rack"
 
 
 def test_the_journal_as_json_gives_the_same_state() -> None:

@@ -1,4 +1,4 @@
-"""The register of the functions that change a state by an event."""
+"""Registers the function that changes the state for each kind of event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGES: Final[dict[type[Event], Change]] = {}
 
 
 def changes(*events: type[Event]) -> Callable[[Changing], Changing]:
-    """Mark the function that changes the state by these events."""
+    """Mark the function that changes the state for these events."""
 
     def register(change: Changing) -> Changing:
         for event in events:
