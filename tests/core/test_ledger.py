@@ -1,4 +1,4 @@
-"""Card accounting: cards are moved, never made or lost; a difference is named and stays."""
+"""Card accounting: cards are moved, never created or lost; a difference is recorded and stays."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_event_that_broke_a_ledger_is_named() -> None:
 
 
 def test_the_journal_as_json_gives_the_same_state() -> None:
-    """What is stored is JSON: lists for tuples, text for names. It must make no difference."""
+    """Stored events are JSON, with lists for tuples and text for names. This must make no difference."""
     house = House().open()
     house.faults["shoe", "Dispense"] = "double"
     house.deal((1, 2))
@@ -77,7 +77,7 @@ def test_the_journal_as_json_gives_the_same_state() -> None:
 
 
 def test_what_is_due_at_once_is_told_in_the_same_order_after_a_snapshot() -> None:
-    """A snapshot came back sorted by name: of two links lost in one moment, the shoe's was told first, not second."""
+    """A snapshot came back sorted by name: of two links lost together, the shoe's was then reported first."""
     house = House().open()
     house.handle(HostBoot("b1", 5000, 0))
     due = house.table.deadline
@@ -89,7 +89,7 @@ def test_what_is_due_at_once_is_told_in_the_same_order_after_a_snapshot() -> Non
 
 
 def test_no_fraction_stands_in_an_event() -> None:
-    """The journal refuses them: languages write them differently."""
+    """The journal refuses floats: languages write them differently."""
     house = House().open()
     house.play()
 
