@@ -14,7 +14,7 @@ from controller.api.sessions import Screen, SignedIn
 from controller.api.table_view import locked_names
 from controller.core.actions import Role
 from controller.core.reports import SignIn
-from controller.core.rules.sign_in import STRANGER, locked_until_ms
+from controller.core.rules.sign_in import UNKNOWN_NAME, locked_until_ms
 from controller.daemon.daemon import Daemon
 from controller.daemon.people import check_pin
 
@@ -66,10 +66,10 @@ class SignInHandlers:
             raise ApiError(400, "bad_field", "sign-in is only possible at the screen", NO_SIGN_IN)
         daemon, people = self._daemon, self._access.people()
         known = any(person.name == found.name for person in people.person)
-        self._refuse_locked(found.name if known else STRANGER)
+        self._refuse_locked(found.name if known else UNKNOWN_NAME)
         async with self._checking:
             person, right = await asyncio.to_thread(check_pin, people, found.name, found.pin)
-        name = person.name if person else STRANGER
+        name = person.name if person else UNKNOWN_NAME
         self._refuse_locked(name)
         roles = tuple(str(role) for role in person.roles) if person else ()
         daemon.take(SignIn(name, roles, person is not None, right))

@@ -10,7 +10,7 @@ from controller.core.names import command_name, place_name, spoken
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import next_place
 from controller.core.rules.guards import counts, in_service, life_ms
-from controller.core.rules.sign_in import STRANGER
+from controller.core.rules.sign_in import UNKNOWN_NAME
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
 
@@ -203,5 +203,7 @@ def _void_steps(state: State) -> list[dict[str, Any]] | None:
 def locked_names(state: State, now_ms: int) -> dict[str, int]:
     """Who is locked out, and until when."""
     return {
-        name: wrong.until_ms for name, wrong in state.wrong_pins.items() if name != STRANGER and wrong.until_ms > now_ms
+        name: wrong.until_ms
+        for name, wrong in state.wrong_pins.items()
+        if name != UNKNOWN_NAME and wrong.until_ms > now_ms
     }

@@ -1,1 +1,4 @@
-"""The pure core: the rules of the game where cards are handled. No clock, no disk, no network, no chance."""
+"""The pure core: decides what happens at the table, by the rules for handling cards.
+
+It uses no clock, disk, network or random numbers: the same reports at the same times give the same decisions.
+"""

@@ -1,4 +1,4 @@
-"""What people tell the table, typed. Every action says who did it and in which role."""
+"""Actions: what people report to the table or ask of it. Every action has a person and their role."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from controller.games.rulebook import Rule
 
 
 class Role(StrEnum):
-    """What a person is at this table."""
+    """A person's role at this table."""
 
     DEALER = "dealer"
     FLOOR = "floor"
@@ -36,8 +36,8 @@ class Action(msgspec.Struct, kw_only=True, tag_field="action", tag=_snake):
     """Base of the actions."""
 
     roles: ClassVar[tuple[Role, ...]] = _DEALING
-    leads_to: ClassVar[type[Event]] = Event  # what it leads to, which the machines must allow
-    rules: ClassVar[tuple[Rule, ...]] = ()  # that say who may do it, and when
+    leads_to: ClassVar[type[Event]] = Event  # the state machines must allow this event
+    rules: ClassVar[tuple[Rule, ...]] = ()  # cited if the role or the state does not allow it
 
     who: str
     role: Role
@@ -47,7 +47,7 @@ class Action(msgspec.Struct, kw_only=True, tag_field="action", tag=_snake):
 
 
 class Configure(Action):
-    """Set the table up. Only a closed table can be."""
+    """Set up the table; it must be closed."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
     leads_to = table.TableConfigured
@@ -61,32 +61,32 @@ class OpenTable(Action):
 
 
 class CloseTable(Action):
-    """The table closes; its decks leave."""
+    """The table closes and its decks are removed."""
 
     roles = _FLOOR
     leads_to = table.TableClosed
 
 
 class IdleTable(Action):
-    """No player is here."""
+    """There are no players at the table."""
 
     leads_to = table.TableIdled
 
 
 class PlayerArrived(Action):
-    """The first player after an idle time has come, and could look at the cards."""
+    """The first player has arrived at an idle table and could look at the cards."""
 
     leads_to = table.PlayerCame
 
 
 class OnDeck(Action):
-    """Base of the actions with one deck."""
+    """Base of the actions that concern a deck."""
 
     deck: str
 
 
 class ReceiveDeck(OnDeck):
-    """A deck came to the table; `prepared` if it was inspected and shuffled beforehand."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand."""
 
     leads_to = decks.DeckReceived
     back: str
@@ -94,7 +94,7 @@ class ReceiveDeck(OnDeck):
 
 
 class InspectDeck(OnDeck):
-    """The dealer has inspected the deck, and found it good or not."""
+    """The dealer has inspected the deck and found it good or not."""
 
     roles = (Role.DEALER,)
     leads_to = decks.DeckInspected
@@ -111,7 +111,7 @@ class VerifyDeck(OnDeck):
 
 
 class SpreadDeck(OnDeck):
-    """The cards lie spread."""
+    """The cards were spread."""
 
     leads_to = decks.DeckSpread
     rules = (Rule.SPREAD_DECK,)
@@ -132,14 +132,14 @@ class StackDeck(OnDeck):
 
 
 class RemoveDeck(OnDeck):
-    """The deck leaves the table, for good."""
+    """The deck leaves the table for good."""
 
     roles = _FLOOR
     leads_to = decks.DeckRemoved
 
 
 class RejectDeck(OnDeck):
-    """A card is damaged or marked: the deck is not to be played."""
+    """A card is damaged or marked: the deck must not be played."""
 
     leads_to = decks.DeckLockedOut
     rules = (Rule.WRONG_COUNT,)
@@ -150,7 +150,7 @@ class RejectDeck(OnDeck):
 
 
 class InsertDeck(OnDeck):
-    """The deck lies in the shuffler's infeed."""
+    """The deck was put into the shuffler's infeed."""
 
     leads_to = decks.DeckInserted
     rules = (Rule.INSPECT_DECK, Rule.SHUFFLE)
@@ -172,7 +172,7 @@ class DirectReshuffle(OnDeck):
 
 
 class CutDeck(OnDeck):
-    """The cover card went in so many cards from the top."""
+    """The deck was cut: `depth` is the number of cards above the cover card."""
 
     leads_to = decks.CutMade
     depth: int
@@ -194,7 +194,7 @@ class LoadDeck(OnDeck):
 
 
 class UnloadDeck(OnDeck):
-    """The deck is to come out of the shoe, the hand or the shuffler again."""
+    """Take the deck back out of the shoe, the hand or the shuffler."""
 
     leads_to = decks.DeckRecalled
 
@@ -213,11 +213,11 @@ class CloseBets(Action):
     """No more bets: the deal begins."""
 
     leads_to = table.BetsClosed
-    seats: tuple[int, ...] | None = None  # None: as reported before
+    seats: tuple[int, ...] | None = None  # None: the seats reported before
 
 
 class DealCards(Action):
-    """Manual shoe or hand: cards were laid before a hand."""
+    """Manual shoe or hand: cards were dealt to a hand."""
 
     leads_to = rounds.StackTakenToHand
     target: str
@@ -225,13 +225,13 @@ class DealCards(Action):
 
 
 class FinishDeal(Action):
-    """Manual shoe or hand: all that was still to be dealt has been, in its order."""
+    """Manual shoe or hand: all remaining cards were dealt, in order."""
 
     leads_to = rounds.StackTakenToHand
 
 
 class RequestCard(Action):
-    """A hand draws another card, in a game that has this."""
+    """A hand draws another card, in games that allow it."""
 
     leads_to = rounds.CardRequested
     target: str
@@ -244,14 +244,14 @@ class PlayersActed(Action):
 
 
 class RevealDealer(Action):
-    """The dealer's cards are shown."""
+    """The dealer's cards were shown."""
 
     leads_to = rounds.DealerRevealed
     rules = (Rule.REVEAL_DEALER,)
 
 
 class CollectHand(Action):
-    """A hand went to the rack."""
+    """A hand was put into the rack."""
 
     leads_to = rounds.HandCollected
     rules = (Rule.REVEAL_DEALER,)
@@ -259,7 +259,7 @@ class CollectHand(Action):
 
 
 class CollectAll(Action):
-    """All remaining hands went to the rack, from the dealer's right to the left, the dealer's own last."""
+    """All remaining hands were put into the rack, from the dealer's right to the left, the dealer's own last."""
 
     leads_to = rounds.HandCollected
     rules = (Rule.REVEAL_DEALER,)
@@ -272,7 +272,7 @@ class RemoveStub(Action):
 
 
 class WantStubCount(Action):
-    """The stub is to be counted in this round, due or not."""
+    """Count the stub in this round, even if its count is not due."""
 
     leads_to = rounds.StubCountWanted
 
@@ -307,14 +307,14 @@ class ReportDrawnInError(Action):
 
 
 class ReportDealerExposed(Action):
-    """A card of the dealer was seen too early."""
+    """One of the dealer's cards was exposed too early."""
 
     leads_to = rounds.DealerCardExposed
     rules = (Rule.DEALER_EXPOSED,)
 
 
 class ReportWrongNumber(Action):
-    """A hand has a wrong number of cards."""
+    """A hand has the wrong number of cards."""
 
     leads_to = rounds.HandFoundWrong
     target: str
@@ -322,13 +322,13 @@ class ReportWrongNumber(Action):
 
 
 class ReturnWagers(Action):
-    """All wagers are back with their players."""
+    """All wagers were returned to their players."""
 
     leads_to = rounds.WagersReturned
 
 
 class GatherCards(OnDeck):
-    """So many cards were taken from a place to the dealer's pile, and none is left there."""
+    """All cards were taken from a place to the dealer's pile and counted."""
 
     leads_to = decks.CardsGathered
     place: str
@@ -336,7 +336,7 @@ class GatherCards(OnDeck):
 
 
 class DeclareMissing(OnDeck):
-    """Cards of this deck cannot be found, or there are too many: a floorperson says so."""
+    """A floorperson declares that cards of this deck cannot be found, or that there are too many."""
 
     roles = _FLOOR
     leads_to = decks.MissingDeclared
@@ -346,26 +346,26 @@ class DeclareMissing(OnDeck):
 
 
 class OnDevice(Action):
-    """Base of the actions with one device."""
+    """Base of the actions that concern a device."""
 
     roles: ClassVar[tuple[Role, ...]] = _SERVICE
     device: str
 
 
 class FreeJam(OnDevice):
-    """The stuck cards were taken out: the device may check its way."""
+    """The stuck cards were taken out: the device can check its card path."""
 
     leads_to = devices.CommandGiven
 
 
 class OpenDevice(OnDevice):
-    """Somebody has to reach into a device that is locked."""
+    """Somebody has to reach into a locked device."""
 
     leads_to = devices.DeviceOpened
 
 
 class TestDevice(OnDevice):
-    """The device is to test itself."""
+    """The device runs its self-test."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
     leads_to = devices.CommandGiven
@@ -373,26 +373,26 @@ class TestDevice(OnDevice):
 
 
 class EmptyDevice(OnDevice):
-    """Every card inside is to come out."""
+    """The device brings out every card inside."""
 
     leads_to = devices.CommandGiven
 
 
 class TryAgain(OnDevice):
-    """What hindered the device has been seen to."""
+    """The reason why the device refused a command was dealt with."""
 
     leads_to = devices.DeviceFreed
 
 
 class AcceptDevice(OnDevice):
-    """The device was shown to be empty, and what it did that the journal does not have is given up."""
+    """The device was shown to be empty; its events that are missing from the journal are given up."""
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
     leads_to = devices.DeviceAccepted
 
 
 class TakeOutOfService(OnDevice):
-    """A floorperson has seen the device covered, removed or marked."""
+    """A floorperson confirms that the device is covered, removed or marked."""
 
     roles = _FLOOR
     leads_to = devices.DeviceOutOfService
@@ -409,7 +409,7 @@ class PutInService(OnDevice):
 
 
 class ChangeMethod(Action):
-    """Deal in another way from now on."""
+    """Use another dealing method from now on."""
 
     roles = _FLOOR
     leads_to = table.MethodChanged
@@ -418,7 +418,7 @@ class ChangeMethod(Action):
 
 
 class ClearWarning(Action):
-    """A person has seen the warning and its cause is gone."""
+    """A person clears a warning whose cause is gone."""
 
     roles = _SERVICE
     leads_to = table.WarningCleared
@@ -426,7 +426,7 @@ class ClearWarning(Action):
 
 
 class UnlockPerson(Action):
-    """Somebody who was locked out after wrong PINs may try again."""
+    """A person who was locked out after wrong PINs may try again."""
 
     roles = _FLOOR
     leads_to = table.AccessUnlocked
@@ -447,5 +447,5 @@ AnyAction = (
 
 
 def name_of(action: Action) -> str:
-    """The action as its tag says it."""
+    """The name of an action: its tag."""
     return str(type(action).__struct_config__.tag)

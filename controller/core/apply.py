@@ -1,7 +1,7 @@
-"""`apply`: the one function that changes a state, by one event. Folding the same events gives the same state, always.
+"""`apply`: the only function that changes a state. Applying the same events always gives the same state.
 
-It refuses nothing, reads no clock, and looks at nothing but the state and the event. An event that the machines do not
-allow in this state is an error of the caller, and raises the state machine's own error.
+It depends on nothing but the state and the event, and refuses nothing. An event that the state machines do not allow in
+this state is the caller's error and raises the state machine's own error.
 """
 
 # mypyc
@@ -22,7 +22,7 @@ __all__ = ["apply", "decks", "devices", "fold", "rounds", "table"]
 
 
 class _Effect(NamedTuple):
-    """What a kind of event does to a state, apart from its own change."""
+    """What every event of this kind does to a state, besides its own change function."""
 
     moves_table: bool
     moves_deck: bool
@@ -51,7 +51,7 @@ def fold(entries: Iterable[Entry], state: State | None = None) -> State:
 
 
 def apply(state: State, entry: Entry) -> None:
-    """Change the state by one event: the machines first, then the cards that moved, then the fields."""
+    """Apply one event: the state machines first, then the cards that moved, then the other fields."""
     event = entry.event
     kind = type(event)
     effect = _EFFECTS[kind]
@@ -59,7 +59,7 @@ def apply(state: State, entry: Entry) -> None:
     state.now_ms = max(state.now_ms, event.at_ms)
     if event.of is not None:
         state.devices[event.of.device].last_event = event.of.number
-    stays = getattr(event, "stays", False)  # a lock or a light is no cycle of the device
+    stays = getattr(event, "stays", False)  # a lock or light command is not a cycle of the device
     if effect.moves_table:
         state.table = TABLE_MACHINE.after(state.table, kind)
     if effect.moves_deck or effect.moves_cards:

@@ -1,4 +1,4 @@
-"""Commands to devices, as the core holds them and as the journal has them."""
+"""Converts commands to devices between wire messages, which the core holds, and their form in the journal."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from controller.core.events.devices import RecordedCommand
 from firmware_bridge.wire.messages import AnyCommand, Indicate, Light, Sound
 
 COMMANDS: Final[dict[str, type[AnyCommand]]] = {kind.__name__: kind for kind in AnyCommand.__args__}
-_OF_THE_EVENT: Final = ("id", "boot")  # the journal has them beside the command
+_STORED_IN_EVENT: Final = ("id", "boot")  # stored in the event, next to the command
 
 
 def recorded(command: AnyCommand) -> RecordedCommand:
-    """A command as the journal has it."""
+    """A command as it is stored in the journal."""
     fields = msgspec.structs.asdict(command)
-    arguments = {name: value for name, value in fields.items() if name not in _OF_THE_EVENT}
+    arguments = {name: value for name, value in fields.items() if name not in _STORED_IN_EVENT}
     return RecordedCommand(name=type(command).__name__, **arguments)
 
 
 def command_of(id: int, boot: int, found: RecordedCommand) -> AnyCommand:
-    """The command that a `command.given` event has recorded; the number of that event is the command's id."""
+    """The command recorded in a `command.given` event; the number of that event is the command's id."""
     arguments: dict[str, Any] = {
         name: value for name, value in msgspec.structs.asdict(found).items() if name != "name" and value is not None
     }

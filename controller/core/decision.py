@@ -1,4 +1,4 @@
-"""A decision in the making: events are emitted one by one, and each is applied to the state at once."""
+"""A decision: the events that one report leads to. Each event is applied to the state as soon as it is emitted."""
 
 # mypyc
 from __future__ import annotations
@@ -22,16 +22,16 @@ from controller.games.rulebook import Rule
 
 
 class Decision:
-    """What one report led to, in order. `entries` go to the journal; the commands among them to the devices."""
+    """What one report leads to, in order: entries for the journal, among them the commands to send afterwards."""
 
     def __init__(self, state: State, now_ms: int) -> None:
         self.state = state
         self.now_ms = now_ms
         self.entries: list[Entry] = []
-        self.cause: Cause | None = None  # the device's event that this decision answers
+        self.cause: Cause | None = None  # the device's event that led to this decision
 
     def emit(self, event: Event, *cited: Rule | str) -> Entry:
-        """Decide one event, by these rules; a clause that an earlier event has cited may stand for a rule."""
+        """Emit an event and cite these rules. Instead of a rule, a clause that an earlier event cited may be given."""
         state = self.state
         event.at_ms = self.now_ms
         event.of, self.cause = self.cause, None
@@ -44,12 +44,12 @@ class Decision:
 
     def _check_cards(self, entry: Entry, name: str) -> None:
         deck = self.state.decks.get(name)
-        wrong = ledger.broken(deck.cards, self.state.setup.game.deck_size) if deck else ""
+        wrong = ledger.fault(deck.cards, self.state.setup.game.deck_size) if deck else ""
         if wrong:
             self.emit(LedgerBroken(deck=name, reason=wrong, by_event=entry.seq), Rule.DECK_COMPOSITION)
 
     def refuse(self, action: Action, refusal: Refusal, event: type[ActionRefused] = ActionRefused) -> None:
-        """Refuse an action, and say why."""
+        """Record that an action is refused, and why."""
         self.emit(
             event(
                 action=name_of(action),
@@ -62,23 +62,23 @@ class Decision:
         )
 
     def may(self, event: type[Event], deck: str = "", device: str = "") -> bool:
-        """Whether all machines concerned allow this event now."""
+        """Whether all state machines concerned allow this event now."""
         return why_not(self.state, event, deck, device) is None
 
     @property
     def round(self) -> Round:
-        """The round that is on."""
+        """The current round."""
         assert self.state.round is not None
         return self.state.round
 
 
 def cite(state: State, cited: tuple[Rule | str, ...]) -> tuple[str, ...]:
-    """The clauses of these rules in the table's game, with its dealing method."""
+    """The clauses of these rules in the table's game, for its dealing method."""
     return rulebook_of(state.setup.game).cite(cited, state.method) if cited else ()
 
 
 def why_not(state: State, event: type[Event], deck: str = "", device: str = "") -> Refusal | None:
-    """Why the machines do not allow this event now; None if they do."""
+    """Why the state machines do not allow this event now; None if they do."""
     if not TABLE_MACHINE.allows(state.table, event):
         return _not_now(TABLE_MACHINE, f"the table is {spoken(state.table)}", event)
     found = state.decks.get(deck)
@@ -94,25 +94,25 @@ def _not_now(machine: StateMachine[Any], now: str, event: type[Event]) -> Refusa
     return Refusal(now, _when(machine, event))
 
 
-@functools.cache  # a picture of the table asks for it 25 times
+@functools.cache  # every view of the table needs it 25 times
 def _when(machine: StateMachine[Any], event: type[Event]) -> str:
     states = [spoken(state) for state in machine.when(event)]
     when = " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
     return f"the {machine.name} is {when}"
 
 
-Take = Callable[[Decision, Any], Refusal | None]
-TAKES: Final[dict[type, Take]] = {}  # what takes an action of this type
-F = TypeVar("F", bound=Take)
+Handler = Callable[[Decision, Any], Refusal | None]
+HANDLERS: Final[dict[type, Handler]] = {}  # the handler of each type of action
+F = TypeVar("F", bound=Handler)
 
 
-def takes(*types: type) -> Callable[[F], F]:
-    """Mark the function that takes actions of these types. It returns why not, or emits what follows."""
+def handles(*types: type) -> Callable[[F], F]:
+    """Mark the function that handles actions of these types: it emits what follows, or returns why it refuses."""
 
     def register(function: F) -> F:
         for kind in types:
-            assert kind not in TAKES, kind
-            TAKES[kind] = function
+            assert kind not in HANDLERS, kind
+            HANDLERS[kind] = function
         return function
 
     return register

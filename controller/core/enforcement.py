@@ -1,6 +1,6 @@
-"""The register of what enforces each rule: the function that decides a rule carries `@enforces(Rule.X)`.
+"""Registers which functions enforce each rule: the function that decides a rule is marked `@enforces(Rule.X)`.
 
-`shoectl rules` prints it, and a test requires that every clause has at least one function and one test.
+`shoectl rules` prints this register, and a test requires at least one function and one test for every clause.
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ def enforces(*rules: Rule) -> Callable[[Deciding], Deciding]:
 
 
 def enforced_by(rulebook: Rulebook, clause: str) -> list[str]:
-    """The functions that decide a clause, as full names. Complete once `controller.core.table` is imported."""
+    """Full names of the functions that decide a clause. Complete once `controller.core.table` is imported."""
     rules = [rule for rule in Rule if clause in rulebook.clauses_of(rule)]
     return sorted({function for rule in rules for function in _enforced[rule]})

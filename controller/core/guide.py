@@ -1,6 +1,7 @@
-"""The next step at the table: what to do, why, by whom, and with which actions. It only reads the state.
+"""The guide: works out the next step at the table, from the state alone. What to do, why, by whom, with which actions.
 
-The screen and the CLI show it; the simulated people follow it, and so prove that it leads back to play from anywhere.
+The screen and the CLI show the step. The simulated people follow it, which proves that it leads back to play from any
+state.
 """
 
 # mypyc
@@ -55,18 +56,18 @@ def _possible(state: State, kind: type[Action]) -> bool:
 
 
 def next_step(state: State, now_ms: int) -> Step:
-    """The one thing that the table waits for, with all actions that are allowed."""
+    """The next step, with its clauses and all actions that are allowed now."""
     step = current_step(state, now_ms)
     return msgspec.structs.replace(step, clause=cite(state, step.clause), allowed_actions=allowed_actions(state))
 
 
 def current_step(state: State, now_ms: int) -> Step:
-    """The one thing that the table waits for."""
+    """The next step."""
     return (
         _void(state)
         or _gather(state)
         or _warning(state)
-        or _ordinary(state, now_ms)
+        or _normal(state, now_ms)
         or Step("Wait.", "The devices are working.")
     )
 
@@ -85,7 +86,7 @@ def _void(state: State) -> Step | None:
 
 def _gather(state: State) -> Step | None:
     if state.table in IN_A_ROUND:
-        return None  # a round is never held up by the other deck
+        return None  # the other deck never interrupts a round
     for name, deck in state.decks.items():
         if deck.state in GATHERED_STATES:
             return _gather_one(state, name)
@@ -94,9 +95,7 @@ def _gather(state: State) -> Step | None:
 
 def _gather_one(state: State, name: str) -> Step:
     place, deck = next_place(state, name), state.decks[name]
-    why = f"All cards of deck {name} come together" + (
-        "." if deck.state is DeckState.LOCKED_OUT else " and are reshuffled."
-    )
+    why = f"All cards of deck {name} are gathered" + ("." if deck.state is DeckState.LOCKED_OUT else " and reshuffled.")
     device = ledger.DEVICE_OF.get(place, "")
     gathered: Offer = {"action": "gather_cards", "deck": name, "place": place}
     if not place:
@@ -117,12 +116,12 @@ def _gather_one(state: State, name: str) -> Step:
         offers = (gathered, *look, declared) if number > 0 else (declared,)
         return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     if place == ledger.TAKEN:
-        text = "Lay the cards that were taken from the shoe last on the pile, and count them."
-        return Step(text, "They were taken as the round became void.", do=(gathered,))
+        text = "Put the cards last taken from the shoe on the pile and count them."
+        return Step(text, "They were taken just as the round became void.", do=(gathered,))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
-            return Step(f"The {device} brings its cards out.", why)
-        # No button for an empty exit beside this text: it would be pressed after the cards were taken.
+            return Step(f"The {device} is bringing out its cards.", why)
+        # There is no button for an empty exit: people would press it after taking the cards.
         exit_ = ledger.IN_DEVICE[device][-1]
         text = f"Take the cards from the {device}. If the exit is empty, record 0 cards at the {exit_}."
         empty: Offer = {"action": "gather_cards", "deck": name, "place": exit_, "cards": 0}
@@ -133,21 +132,21 @@ def _gather_one(state: State, name: str) -> Step:
         freed: Offer = {"action": "free_jam", "device": device}
         return Step(text, _refused(state, device) or why, do=(*opened, freed, gathered))
     if device and state.devices[device].hindered and state.devices[device].online:
-        text = f"See to the {device}, and try again; or take all cards out by hand and count them."
+        text = f"Check the {device} and try again, or take all cards out by hand and count them."
         again: Offer = {"action": "try_again", "device": device}
         return Step(text, _refused(state, device), do=(again, *opened, gathered))
-    return Step(f"{first}Gather the cards at {_hand(device or place)}, and count them.", why, do=(*opened, gathered))
+    return Step(f"{first}Gather the cards at {_hand(device or place)} and count them.", why, do=(*opened, gathered))
 
 
 def _looking(state: State, deck: str) -> Step | None:
-    """A device that is emptied to find the missing cards of a deck."""
+    """The step while a device is being emptied to find the missing cards of a deck."""
     for name, device in state.devices.items():
         given = device.at_exit or device.doing
         if given and isinstance(given.command, Eject) and given.deck == deck:
             why = f"Cards of deck {deck} are missing."
             if device.at_exit:
                 return Step(f"Take the cards from the {name}.", why, by_hand=ByHand.TAKE, device=name)
-            return Step(f"The {name} brings its cards out.", why)
+            return Step(f"The {name} is bringing out its cards.", why)
     return None
 
 
@@ -158,7 +157,7 @@ def _ready(state: State, device: str) -> bool:
 
 
 def _open_first(state: State, device: str) -> tuple[str, tuple[Offer, ...]]:
-    """What comes before a hand can reach into a device, as text and as an action. One that is off opens with a key."""
+    """What to do before reaching into a locked device, as text and as an action. One that is off opens with a key."""
     if not device or not state.devices[device].locked or not state.devices[device].online:
         return "", ()
     return f"The {device} is locked: report that you are opening it. ", ({"action": "open_device", "device": device},)
@@ -197,7 +196,7 @@ def _warning(state: State) -> Step | None:
             why = f"The journal is missing events from this device: {warned.text}."
             return Step(text, why, clause, ({"action": "accept_device", "device": warned.device},))
         if device:
-            text, opened, move = f"See to the {warned.device}", (), ByHand.CHECK
+            text, opened, move = f"Check the {warned.device}", (), ByHand.CHECK
             if device.online and key == f"{warned.device}.door":
                 # The device does not report a door that was closed while it was off.
                 first, opened = _open_first(state, warned.device)
@@ -212,16 +211,16 @@ def _warning(state: State) -> Step | None:
                 device=warned.device,
                 role=Role.FLOOR,
             )
-        return Step("See to the warning.", warned.text, clause, role=Role.DEALER)
+        return Step("Resolve the cause of the warning.", warned.text, clause, role=Role.DEALER)
     return None
 
 
-def _ordinary(state: State, now_ms: int) -> Step | None:
+def _normal(state: State, now_ms: int) -> Step | None:
     step = _BY_STATE.get(state.table)
     return step(state, now_ms) if step else None
 
 
-# --- the ordinary course --------------------------------------------------------------------------------------------
+# --- normal play ----------------------------------------------------------------------------------------------------
 
 
 def _closed(state: State, now_ms: int) -> Step | None:
@@ -241,13 +240,13 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         return _because(f"Take deck {loaded[0]} out.", refusal, {"action": "unload_deck", "deck": loaded[0]})
     if refusal:
         needed = "shuffler" if state.method is Method.HAND else "shoe"
-        text = f"A floorperson chooses another way of dealing, or puts the {needed} back in service."
+        text = f"A floorperson changes the dealing method, or puts the {needed} back in service."
         returned: Offer = {"action": "put_in_service", "device": needed}
         return _because(text, refusal, {"action": "change_method"}, returned)
     for name, device in state.devices.items():
         if device.state is DeviceState.UNKNOWN and device.refused:
             out: Offer = {"action": "take_out_of_service", "device": name}
-            text = f"See to the {name}, or a floorperson takes it out of service."
+            text = f"Check the {name}, or a floorperson takes it out of service."
             why = f"It cannot be used here: {device.refused}."
             return Step(text, why, do=(out,), by_hand=ByHand.CHECK, device=name)
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
@@ -255,7 +254,7 @@ def _waiting(state: State, now_ms: int) -> Step | None:
             return Step(text, why, by_hand=ByHand.CHECK, device=name)
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}
-            return Step(f"See to the {name}, and try again.", _refused(state, name), do=(again,))
+            return Step(f"Check the {name} and try again.", _refused(state, name), do=(again,))
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:
@@ -279,14 +278,14 @@ def _deck(state: State, name: str) -> Step | None:
     if found in _OPENING:
         text, clause, action = _OPENING[found]
         opened: Offer = {"action": action, "deck": name}
-        return Step(text.format(name), "A deck is opened step by step.", (clause,), (opened,))
+        return Step(text.format(name), "Every deck goes through the opening procedure.", (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
     if shuffler and inside(state, "shuffler") and waits_for_shuffler(state, name):
         return None  # one deck at a time
     if found in (DeckState.STACKED, DeckState.RACKED) or (found is DeckState.MIXED and counts(state)):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
-        return Step(text, "It is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
+        return Step(text, "A deck is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
     if found is DeckState.MIXED and not self_reshuffling(state):
         why = "The cover card goes in at least ten cards from the top."
         return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
@@ -328,7 +327,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         )
     shoe = state.devices["shoe"]
     if shoe.at_exit:
-        what = "one face up goes to the rack" if round_.to_rack else "face down"
+        what = "the face-up card to the rack" if round_.to_rack else "face down"
         return Step(
             f"Take the stack to {_hand(stack.target)}, {what}.",
             "From the dealer's left, clockwise.",
@@ -338,8 +337,8 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         )
     if shoe.hindered:
         again: Offer = {"action": "try_again", "device": "shoe"}
-        return Step("See to the shoe, and try again.", _refused(state, "shoe"), (Rule.DEALING,), (again,))
-    return Step("Wait for the shoe.", f"It forms the stack for {_hand(stack.target)}.")
+        return Step("Check the shoe and try again.", _refused(state, "shoe"), (Rule.DEALING,), (again,))
+    return Step("Wait for the shoe.", f"It is forming the stack for {_hand(stack.target)}.")
 
 
 def _stub(state: State) -> Step | None:
@@ -354,7 +353,7 @@ def _stub(state: State) -> Step | None:
     if round_.stub_out and stub_count_due(state):
         due = (Rule.STUB_COUNT_DUE,)
         return Step(
-            "Count the stub face down, and enter the number.", "Its count is due.", due, ({"action": "count_stub"},)
+            "Count the stub face down and enter the number.", "Its count is due.", due, ({"action": "count_stub"},)
         )
     return None
 
@@ -375,14 +374,14 @@ def _revealing(state: State, now_ms: int) -> Step | None:
 
 
 def _clearing(state: State, now_ms: int) -> Step | None:
-    text = "Settle, and collect the hands from your right to your left."
+    text = "Settle the bets and collect the hands from your right to your left."
     return _stub(state) or Step(text, "", (Rule.COLLECT_HANDS,), ({"action": "collect_all"},))
 
 
 def _misdeal(state: State, now_ms: int) -> Step | None:
     answers: tuple[Offer, ...] = tuple({"action": "answer_misdeal", "misdealt": yes} for yes in (True, False))
     text = "Were the cards misdealt? Answer yes or no."
-    return Step(text, "The stub does not fit.", (Rule.STUB_WRONG,), answers)
+    return Step(text, "The stub has the wrong number of cards.", (Rule.STUB_WRONG,), answers)
 
 
 def _idle(state: State, now_ms: int) -> Step | None:
@@ -405,12 +404,12 @@ def _round(state: State) -> Round:
 
 
 def _hand(place: str) -> str:
-    """`seat3` as text."""
+    """A place as text: `seat3` becomes seat 3."""
     return f"seat {place[4:]}" if place.startswith("seat") else f"the {place}"
 
 
 def _inside(state: State, name: str) -> bool:
-    """Whether a deck has to come out of a device, a shoe or the hand before it can leave."""
+    """Whether a deck has to come out of a device, a shoe or the hand before it can leave the table."""
     return not set(state.decks[name].cards) <= {ledger.TABLE, ledger.RACK}
 
 

@@ -1,4 +1,4 @@
-"""What the journal shows afterwards: a round as it was dealt, and what a wrong count may have affected."""
+"""Answers from the journal about the past: how a round was dealt, and what a wrong count may have affected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from controller.games.rulebook import Rule
 
 @enforces(Rule.COLLECT_HANDS)
 def rebuild(entries: Iterable[Entry], number: int) -> dict[str, Any]:
-    """A round: who got which cards, in which order they were collected, how it ended. Empty if there was none."""
+    """A round: who got which cards, in which order hands were collected, how it ended. Empty if there was none."""
     found: dict[str, Any] = {}
     for entry in entries:
         event = entry.event

@@ -1,7 +1,7 @@
-"""Card accounting: for every deck, how many of its cards are where. Cards are only ever moved, so the sum holds.
+"""Card accounting: how many cards of each deck are at which place. Cards are only moved, so the sum never changes.
 
-What a sensor or a person saw is put against what the ledger has. A difference goes to the place MISSING (below zero:
-more cards than there should be) and stays visible there until the cards are found or declared missing.
+What a sensor or a person counts is compared with the ledger. A difference goes to the place MISSING (negative if there
+are too many cards) and stays there until the cards are found or declared missing.
 """
 
 # mypyc
@@ -23,11 +23,9 @@ HAND: Final = "hand"
 RACK: Final = "rack"
 STUB: Final = "stub"
 ASIDE: Final = "aside"
-TAKEN: Final = (
-    "taken"  # from the shoe, of a round that is void: at its hand, in the rack or on the pile, the dealer knows
-)
+TAKEN: Final = "taken"  # from the shoe as the round became void: at its hand, in the rack or on the pile
 MISSING: Final = "missing"
-GONE: Final = "gone"  # declared missing, or away with a removed deck
+GONE: Final = "gone"  # declared missing
 DEALER: Final = "dealer"
 
 IN_DEVICE: Final = {"shuffler": (INFEED, SHELVES, OUTPUT, TRAY), "shoe": (SHOE, HELD, EXIT)}
@@ -48,7 +46,7 @@ def fresh(size: int) -> Cards:
 
 
 def move(cards: Cards, moves: Iterable[Sequence[Any]]) -> None:
-    """Carry out moves; those that come from a journal are lists. A place without cards is not listed."""
+    """Carry out moves; those read from a journal are lists. A place without cards is not listed."""
     source: str
     target: str
     number: int
@@ -66,17 +64,17 @@ def move(cards: Cards, moves: Iterable[Sequence[Any]]) -> None:
 
 
 def count(cards: Cards, places: Iterable[str]) -> int:
-    """How many cards lie in these places together."""
+    """How many cards are in these places together."""
     total = 0
     for place in places:
         total += cards.get(place, 0)
     return total
 
 
-def seen(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
-    """The moves that bring `number` cards, seen coming out of these places, to the target.
+def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
+    """The moves when these places are emptied and `number` cards are counted on their way to the target.
 
-    If the ledger has more there, the rest is missing; if it has fewer, the surplus comes from the missing.
+    If the ledger has more there, the rest goes to MISSING; if it has fewer, the surplus comes from MISSING.
     """
     moves: list[Move] = []
     left = number
@@ -93,15 +91,15 @@ def seen(cards: Cards, places: Iterable[str], number: int, target: str) -> list[
     return moves
 
 
-def part(cards: Cards, place: str, number: int, target: str) -> list[Move]:
-    """The moves for `number` cards that were seen leaving a place where others stay."""
+def partial_moves(cards: Cards, place: str, number: int, target: str) -> list[Move]:
+    """The moves when `number` cards leave a place and others stay."""
     there = min(cards.get(place, 0), number)
     moves = [(place, target, there)] if there else []
     return moves + ([(MISSING, target, number - there)] if number > there else [])
 
 
-def broken(cards: Cards, size: int) -> str:
-    """What is wrong with a ledger; empty where nothing is. MISSING and GONE are below zero where cards are too many."""
+def fault(cards: Cards, size: int) -> str:
+    """What is wrong with a ledger; empty if nothing is. MISSING and GONE are negative if there are too many cards."""
     total = least = 0
     for number in cards.values():
         total += number
@@ -112,4 +110,4 @@ def broken(cards: Cards, size: int) -> str:
     if least == 0:
         return ""
     below = [place for place, number in cards.items() if number < 0 and place not in (MISSING, GONE)]
-    return f"fewer than no cards at {below[0]}" if below else ""
+    return f"a negative number of cards at {below[0]}" if below else ""

@@ -1,9 +1,9 @@
-"""The three machines of a table, as tables of data: the table itself, a deck, a device.
+"""The three state machines, as tables of data: the table itself, a deck, a device.
 
-Theory of operation. Journal events trigger the machines: `RoundStarted` moves the table from betting to dealing, and
-the deck from loaded to in play. Only `apply` triggers them. Before an event is emitted, the rules ask `allows`; what
-is not in the table for a state is refused there. A row without a target leaves the state as it is, and says that the
-event may happen in it. The machines know nothing of rules and clauses: the guards in core/rules do.
+Events trigger the machines: `RoundStarted` moves the table from betting to dealing, and the deck from loaded to in
+play. Only `apply` triggers them. Before an event is emitted, the rules ask `allows`; an event without a row for the
+current state is refused. A row without a target means that the event may happen in that state and does not change it.
+The machines know nothing about rules and clauses: the guards in core/rules do.
 """
 
 # mypyc
@@ -101,21 +101,21 @@ class TableState(StrEnum):
     """What the table is doing."""
 
     CLOSED = "closed"
-    OPENING = "opening"  # decks are inspected, spread, washed and stacked
+    OPENING = "opening"  # decks are being inspected, spread, washed and stacked
     WAITING = "waiting"  # for the deck whose turn it is
-    BETTING = "betting"  # that deck is loaded, no card is dealt
+    BETTING = "betting"  # that deck is loaded, no card has been dealt
     DEALING = "dealing"
     ACTING = "acting"  # players look at their cards and decide
     REVEALING = "revealing"  # the dealer's cards come out and are shown
     CLEARING = "clearing"  # hands are settled and collected
-    STUB_COUNT = "stub_count"  # the stub did not fit: was it a misdeal?
+    STUB_COUNT = "stub_count"  # the stub was wrong: were cards misdealt?
     VOIDING = "voiding"
     IDLE = "idle"  # open, without players
-    SUSPENDED = "suspended"  # a warning stands: no round starts
+    SUSPENDED = "suspended"  # because of a warning: no round starts
 
 
 class DeckState(StrEnum):
-    """What a deck has been through."""
+    """Where a deck is on its way from delivery to play and back."""
 
     RECEIVED = "received"
     INSPECTED = "inspected"
@@ -123,7 +123,7 @@ class DeckState(StrEnum):
     SPREAD = "spread"
     WASHED = "washed"
     STACKED = "stacked"  # one stack on the table, to be shuffled next
-    INFEED = "infeed"  # lies in the shuffler
+    INFEED = "infeed"  # in the shuffler, to be shuffled
     SHUFFLING = "shuffling"
     SHUFFLED = "shuffled"  # by the shuffler, in its output
     DELIVERED = "delivered"  # by the shuffler, into the dealer's hands
@@ -133,13 +133,13 @@ class DeckState(StrEnum):
     IN_PLAY = "in_play"
     RACKED = "racked"  # played, to be shuffled next
     VOIDED = "voided"  # its round is void: every card must come back
-    RECALLED = "recalled"  # its cards must be brought together and shuffled again
+    RECALLED = "recalled"  # its cards must be gathered and shuffled again
     LOCKED_OUT = "locked_out"  # for good
     REMOVED = "removed"
 
 
 class DeviceState(StrEnum):
-    """What is known of a device."""
+    """Whether a device can work."""
 
     UNKNOWN = "unknown"
     READY = "ready"
@@ -161,7 +161,7 @@ _PREPARING: Final = (T.OPENING, T.WAITING, T.SUSPENDED)
 _AFTER_DEAL: Final = (T.ACTING, T.REVEALING, T.CLEARING)
 
 TABLE: Final[tuple[Row, ...]] = (
-    # event, from, to (None: stays)
+    # event, from, to (None: the state does not change)
     (TableConfigured, [T.CLOSED], None),
     (TableOpened, [T.CLOSED], T.OPENING),
     (OpeningCompleted, [T.OPENING], T.WAITING),
@@ -180,7 +180,7 @@ TABLE: Final[tuple[Row, ...]] = (
     (TableIdled, [T.WAITING, T.BETTING], T.IDLE),
     (PlayerCame, [T.IDLE], T.OPENING),
     (TableClosed, [T.OPENING, T.WAITING, T.SUSPENDED, T.IDLE], T.CLOSED),
-    # what may happen in a state without leaving it
+    # events that do not change the state
     (SeatsWagered, [T.BETTING], None),
     (BetsClosed, [T.BETTING], None),
     (StackDispensed, [T.DEALING, T.ACTING, T.REVEALING], None),
@@ -266,10 +266,10 @@ S = TypeVar("S", bound=StrEnum)
 
 
 class StateMachine(Generic[S]):
-    """One machine of the `transitions` library, over many things: a state and an event in, the next state out.
+    """A machine of the `transitions` library, shared by many objects: a state and an event give the next state.
 
-    The library's machine is what decides. `_next` is read off it once: the machine has no guards and no callbacks, so
-    its answer to the same question is always the same, and it is asked for thousands of times a second.
+    The library's machine decides. It has no conditions and no callbacks, so its answers never change: they are read
+    from it once, into `_next`, because they are needed thousands of times a second.
     """
 
     def __init__(self, name: str, states: type[S], rows: tuple[Row, ...], initial: S) -> None:
@@ -277,7 +277,7 @@ class StateMachine(Generic[S]):
         self.states = states
         self.rows = rows
         self.initial = initial
-        self._cursor = SimpleNamespace()  # the model: it is set to a state, triggered, and read
+        self._cursor = SimpleNamespace()  # the library's model: it is put into a state, triggered, and read
         self._machine = Machine(
             self._cursor,
             states=states,
@@ -290,39 +290,39 @@ class StateMachine(Generic[S]):
             ignore_invalid_triggers=False,
         )
         self.events: Final = frozenset(event for event, _, _ in rows)
-        assert len(self.events) == len(rows), "an event has one row"
-        self._next: dict[type[Event], dict[S, S]] = {event: self._read_off(event) for event in self.events}
+        assert len(self.events) == len(rows), "an event must have exactly one row"
+        self._next: dict[type[Event], dict[S, S]] = {event: self._targets(event) for event in self.events}
 
-    def _read_off(self, event: type[Event]) -> dict[S, S]:
-        """Where the library's machine goes from each state with this event."""
+    def _targets(self, event: type[Event]) -> dict[S, S]:
+        """The state to which the library's machine goes from each state with this event."""
         sources = [self.states[name] for name in self._machine.events[event.kind].transitions]
         return {source: self.trigger(source, event) for source in sources}
 
     def allows(self, state: S, event: type[Event]) -> bool:
-        """Whether this event may happen in this state; an event that the machine does not know always may."""
+        """Whether this event may happen in this state; an event that is not in the machine's table always may."""
         found = self._next.get(event)
         return found is None or state in found
 
     def when(self, event: type[Event]) -> tuple[S, ...]:
-        """The states in which this may happen."""
+        """The states in which this event may happen."""
         return tuple(self._next[event])
 
     def after(self, state: S, event: type[Event]) -> S:
-        """The state after an event. One that is not allowed raises the library's MachineError, with state and event."""
+        """The state after an event. If it is not allowed, the library raises its MachineError, with both."""
         found = self._next[event].get(state)
         return self.trigger(state, event) if found is None else found
 
     def trigger(self, state: S, event: type[Event]) -> S:
-        """The same, by the library's machine itself."""
+        """The same, asking the library's machine itself."""
         self._cursor.state = state
         self._cursor.trigger(event.kind)
         after: S = self._cursor.state
         return after
 
     def diagram(self) -> str:
-        """A Mermaid state diagram of what moves the machine, not of what it merely allows.
+        """A Mermaid state diagram of the events that change the state.
 
-        The library draws one too, with every event that leaves a state as it is as an arrow: forty of them here.
+        The library can draw one too, but with an arrow for every event that leaves the state unchanged: forty here.
         """
         arrows: dict[tuple[S, S], list[str]] = {}
         for kind, event in self._machine.events.items():

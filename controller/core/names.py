@@ -1,4 +1,4 @@
-"""What people call the places, commands and states that the code has names for."""
+"""Turns the code's names of places, commands and states into ordinary English."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _PLACES: Final = {
 
 
 def place_name(place: str) -> str:
-    """A place of the ledger: `seat3` is seat 3."""
+    """A place of the ledger: `seat3` becomes seat 3."""
     return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, place)
 
 
 def command_name(name: str) -> str:
-    """A command or a device's event: `ClearJam` is clear jam."""
+    """A command or a device's event: `ClearJam` becomes clear jam."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 
 def spoken(name: str) -> str:
-    """A state, a method or another name in snake case: `in_play` is in play."""
+    """A state, a method or another name in snake case: `in_play` becomes in play."""
     return name.replace("_", " ")
 
 
 def cards(number: int) -> str:
-    """A number of cards."""
+    """A number of cards, such as `1 card` or `3 cards`."""
     return "1 card" if number == 1 else f"{number} cards"

@@ -1,4 +1,4 @@
-"""Why something is not done."""
+"""Why an action is refused."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from controller.games.rulebook import Rule
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why something is not done, for the person who asked, what would make it possible, and the rules behind it.
+    """Why an action is refused, when it would be possible, and the rules behind it.
 
-    A rule may also be a clause that an earlier event has cited, such as a warning's.
+    The texts are fragments: they are shown as "Refused: REASON. Possible when POSSIBLE_WHEN." Instead of a rule, a
+    clause that an earlier event cited may be given, such as that of a warning.
     """
 
     reason: str

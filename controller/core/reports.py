@@ -1,4 +1,4 @@
-"""What devices and time tell the table, typed. What people tell it is in actions.py."""
+"""The inputs of the core: what devices, the host and the clock report. Actions of people are in actions.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from firmware_bridge.wire.messages import AnyEvent, Done, Refused
 
 
 class DeviceReady(msgspec.Struct, frozen=True):
-    """A device has been greeted. `restarted`: what it knew before is gone."""
+    """A device has connected. `restarted`: it has lost its memory."""
 
     device: str
     boot: int
@@ -19,7 +19,7 @@ class DeviceReady(msgspec.Struct, frozen=True):
 
 
 class DeviceAhead(msgspec.Struct, frozen=True):
-    """A device no longer has events that the journal does not have; `told` is the number of the last of them."""
+    """A device has dropped events that are missing from the journal; `told` is the number of the last of them."""
 
     device: str
     boot: int
@@ -42,7 +42,7 @@ class DeviceEvent(msgspec.Struct, frozen=True):
 
 
 class CommandReply(msgspec.Struct, frozen=True):
-    """A device has answered a command: done, refused, or it does not know (None)."""
+    """A device has answered a command: done, refused, or outcome unknown (None)."""
 
     device: str
     id: int
@@ -50,9 +50,9 @@ class CommandReply(msgspec.Struct, frozen=True):
 
 
 class HostBoot(msgspec.Struct, frozen=True):
-    """The daemon has come up. `boot_id` and `up_ms` are the computer's life and how long it has lasted.
+    """The daemon has started. `boot_id` identifies the computer's current boot, `up_ms` is the time since then.
 
-    `away_ms` is how much later it is than the last event, by the best clock there was.
+    `away_ms` is the time since the last event, by the best clock available.
     """
 
     boot_id: str
@@ -62,7 +62,7 @@ class HostBoot(msgspec.Struct, frozen=True):
 
 
 class SignIn(msgspec.Struct, frozen=True):
-    """Somebody gave a name and a PIN. `known`: there is such a person; `right`: it was their PIN."""
+    """Somebody entered a name and a PIN. `known`: there is such a person; `right`: it was their PIN."""
 
     who: str
     roles: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A table's set-up, checked as a whole: what the rules do not allow is refused with its clause."""
+"""A table's set-up: its devices, decks, seats and game. A set-up that the rules do not allow is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ShufflerKind(msgspec.Struct, frozen=True):
 
     counts: bool = False
     feeds_shoe: bool = False
-    reshuffles: bool = False  # by itself, and counts: 5.I
+    reshuffles: bool = False  # without being asked; it must then count too
     recognises: bool = False
 
 
@@ -32,8 +32,8 @@ class Limits(msgspec.Struct, frozen=True):
     eject_ms: int = 30_000
     clear_jam_ms: int = 30_000
     self_test_ms: int = 60_000
-    grace_ms: int = 10_000  # a link that is back within this time has lost nothing
-    change_ahead_ms: int = 900_000  # how early the change of a deck is announced
+    grace_ms: int = 10_000  # a link that is back within this time counts as never lost
+    change_ahead_ms: int = 900_000  # how long before a deck must be changed this is announced
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -63,13 +63,11 @@ def _seats(setup: Setup) -> Refusal | None:
 def _game(setup: Setup) -> Refusal | None:
     fault = game_fault(setup.game)
     if fault:
-        return Refusal(fault, "the deck is described right", (Rule.DECK_COMPOSITION,))
+        return Refusal(fault, "the composition of the deck is correct", (Rule.DECK_COMPOSITION,))
     if setup.method not in setup.game.programme:
-        return Refusal(f"{setup.game.name} has no programme for dealing by {setup.method}", "another method is set")
+        return Refusal(f"{setup.game.name} has no programme for dealing by {setup.method}", "another method is chosen")
     if setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
-        return Refusal(
-            "a full table would need more cards than a deck has", "fewer positions are set up", (Rule.SEATS,)
-        )
+        return Refusal("a full table needs more cards than a deck has", "fewer positions are set up", (Rule.SEATS,))
     return None
 
 
@@ -80,7 +78,7 @@ def _two_decks(setup: Setup) -> Refusal | None:
     if len(setup.backs) != 2:
         return Refusal(f"{len(setup.backs)} decks are set up", "one or two decks are set up", (Rule.TWO_DECKS,))
     return Refusal(
-        "two decks are set up, and no automated shuffler", "a shuffler or one deck is set up", (Rule.TWO_DECKS,)
+        "two decks are set up without an automated shuffler", "a shuffler or only one deck is set up", (Rule.TWO_DECKS,)
     )
 
 
@@ -95,9 +93,7 @@ def _backs(setup: Setup) -> Refusal | None:
 def _hand(setup: Setup) -> Refusal | None:
     if setup.method is not Method.HAND or setup.shuffler:
         return None
-    return Refusal(
-        "cards are to be dealt from the hand without a shuffler", "a shuffler is set up", (Rule.HAND_NEEDS_SHUFFLER,)
-    )
+    return Refusal("dealing from the hand requires a shuffler", "a shuffler is set up", (Rule.HAND_NEEDS_SHUFFLER,))
 
 
 @enforces(Rule.FEED_SHOE)
@@ -105,7 +101,7 @@ def _feeding(setup: Setup) -> Refusal | None:
     if setup.method is not Method.HAND or not (setup.shuffler and setup.shuffler.feeds_shoe):
         return None
     return Refusal(
-        "the shuffler feeds a shoe, and there is none when dealing by hand",
+        "the shuffler feeds a shoe, but dealing from the hand uses none",
         "a shoe is used",
         (Rule.FEED_SHOE, Rule.DEALING),
     )
@@ -116,7 +112,9 @@ def _self_reshuffling(setup: Setup) -> Refusal | None:
     if not setup.shuffler or setup.shuffler.counts or not (setup.shuffler.reshuffles or setup.shuffler.recognises):
         return None
     return Refusal(
-        "a device that reshuffles or recognises by itself must count too", "the device counts", (Rule.SELF_RESHUFFLING,)
+        "a device that reshuffles or recognises cards must also count them",
+        "the device counts",
+        (Rule.SELF_RESHUFFLING,),
     )
 
 
@@ -133,7 +131,7 @@ _CHECKS = (_seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling
 
 
 def setup_fault(setup: Setup) -> Refusal | None:
-    """The first thing about this set-up that is not allowed, with its clauses; None where all is well."""
+    """The first thing about this set-up that is not allowed, with its clauses; None if there is nothing."""
     found = next((fault for check in _CHECKS if (fault := check(setup))), None)
     if found is None:
         return None
@@ -141,14 +139,14 @@ def setup_fault(setup: Setup) -> Refusal | None:
 
 
 def devices_of(setup: Setup) -> tuple[str, ...]:
-    """The devices this set-up drives."""
+    """The devices that this set-up uses."""
     shoe = ("shoe",) if setup.method is Method.AUTOMATED_SHOE else ()
     return (("shuffler",) if setup.shuffler else ()) + shoe
 
 
 @enforces(Rule.ONE_STACK, Rule.FEED_SHOE, Rule.SELF_RESHUFFLING)
-def lacking(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
-    """What a device that has answered can or cannot do against what the set-up says; empty where it fits."""
+def missing_capabilities(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
+    """How the capabilities of a device differ from what the set-up requires; empty if they match."""
     kind = setup.shuffler or ShufflerKind()
     if device == "shoe":
         wanted = {Capability.HOLDS_STACK: setup.hold_dealer}
@@ -161,5 +159,5 @@ def lacking(setup: Setup, device: str, capabilities: list[int]) -> list[str]:
         }
     found = [c.name.lower() for c, needed in wanted.items() if needed and c not in capabilities]
     if device == "shuffler" and not kind.feeds_shoe and Capability.FEEDS_SHOE in capabilities:
-        found.append("delivery to the dealer")  # it would put the deck where nobody expects it
+        found.append("delivery to the dealer")  # it would put the deck into the shoe instead
     return found

@@ -19,10 +19,10 @@ class Given(msgspec.Struct):
     command: AnyCommand
     until_ms: int = 0
     deck: str = ""
-    target: str = ""  # whose stack it brings
+    target: str = ""  # the hand that its stack is for
     answered: bool = False
     counted: int = -1
-    fits: bool = True  # the kinds that a recognising device has counted are those of a deck
+    fits: bool = True  # False if a recognising device found the wrong kinds of cards
     presented: int = -1
     face_up: int = 0
 
@@ -43,21 +43,21 @@ class Device(msgspec.Struct):
     state: DeviceState = DeviceState.UNKNOWN
     boot: int = 0
     online: bool = False
-    last_event: int = 0  # of this boot: what the device may forget
+    last_event: int = 0  # of this boot; the device may forget events up to this one
     refused: str = ""  # why it cannot be used at this table
-    told: int = 0  # the last of its events that the journal lacks, and nobody has given up yet
+    told: int = 0  # the last of its events missing from the journal, until the device is accepted again
     lost_ms: int = -1
     doing: Given | None = None
-    at_exit: Given | None = None  # whose stack lies at the exit
-    hindered: str = ""  # why it last refused; until somebody has seen to it
-    busy_ms: int = -1  # since when it says that it is busy, and takes on nothing
-    late: Given | None = None  # given up while the link was away; its events may still come
+    at_exit: Given | None = None  # the command whose cards are at the exit
+    hindered: str = ""  # why it refused its last command, until that is resolved
+    busy_ms: int = -1  # since when it has refused commands because it is busy
+    late: Given | None = None  # a command given up while the link was down; its events may still arrive
     can_lock: bool = False
     can_show: bool = False
-    locked: bool = False  # as it was told last, or has told itself
-    shown: str = ""  # the light and the text that it was told last
-    opened_by: str = ""  # who reaches into it: until its next cycle or warning it is not locked
-    beside: list[Given] = []  # locks and lights without an answer: they are no cycles
+    locked: bool = False  # as last commanded, or as the device reported
+    shown: str = ""  # the light and text last sent to it
+    opened_by: str = ""  # who is reaching into it; it is not locked until its next cycle or warning
+    beside: list[Given] = []  # lock and light commands without an answer; they are not cycles
     out_how: str = ""  # covered, removed, marked
 
 
@@ -69,8 +69,8 @@ class Deck(msgspec.Struct):
     state: DeckState = DeckState.RECEIVED
     inspected_by: str = ""
     prepared: bool = False  # inspected and shuffled before it came
-    counted: bool = False  # a counting shuffler has counted it right since it was last dealt
-    by_hand: bool = False  # its last shuffle was not a shuffler's
+    counted: bool = False  # a shuffler has counted it, correctly, since it was last dealt
+    by_hand: bool = False  # it was not last shuffled by a shuffler
     recut: bool = False
     in_play_ms: int = -1  # when its first round began
     change_due: bool = False
@@ -85,8 +85,8 @@ class Round(msgspec.Struct):
     seats: list[int]
     plan: list[PlannedStack]
     dealt: int = 0  # stacks of the plan that have reached their hands
-    in_hand: int = 0  # cards of the present stack that the hand has already
-    held: bool = False  # the present stack lies formed in the shoe
+    in_hand: int = 0  # cards of the current stack that the hand already has
+    held: bool = False  # the current stack is formed and held in the shoe
     extra: dict[str, int] = {}
     face_up: int = 0
     to_rack: int = 0  # face-up cards in the stack now coming out
@@ -98,7 +98,7 @@ class Round(msgspec.Struct):
     void: bool = False
     void_reason: str = ""
     void_clause: list[str] = []
-    wagers_open: bool = True  # wagers lie on the table
+    wagers_open: bool = True  # wagers are still on the table
 
 
 class Warned(msgspec.Struct):
@@ -121,7 +121,7 @@ class WrongPins(msgspec.Struct):
 
 
 class Host(msgspec.Struct):
-    """The life of the computer in which the table's clock was last tied to the computer's own."""
+    """The boot of the computer in which the table's clock was last matched with the computer's own."""
 
     boot_id: str
     up_ms: int
@@ -139,7 +139,7 @@ class State(msgspec.Struct):
     method: Method = Method.AUTOMATED_SHOE
     due: str = ""  # the back of the deck whose turn it is
     decks: dict[str, Deck] = {}
-    retired: list[str] = []  # decks that have left; none comes back
+    retired: list[str] = []  # decks that have left; they never come back
     devices: dict[str, Device] = {}
     round: Round | None = None
     seats: list[int] = []  # that have wagered
@@ -148,7 +148,7 @@ class State(msgspec.Struct):
     warnings: dict[str, Warned] = {}
     wrong_pins: dict[str, WrongPins] = {}
     host: Host | None = None
-    why: str = ""  # suspended, or withdrawn from betting: because of this
+    why: str = ""  # why the table is suspended or betting was withdrawn
 
 
 _encoder: Final = msgspec.msgpack.Encoder()  # not sorted: the order of decks, devices and warnings is part of the state
@@ -172,7 +172,7 @@ def pending_of(device: Device) -> list[Given]:
 
 
 def deck_with_back(state: State, back: str) -> str:
-    """The name of the deck with this back; empty where there is none."""
+    """The name of the deck with this back; empty if there is none."""
     for name, deck in state.decks.items():
         if deck.back == back:
             return name
@@ -180,5 +180,5 @@ def deck_with_back(state: State, back: str) -> str:
 
 
 def due_deck(state: State) -> str:
-    """The name of the deck whose turn it is; empty where it is not at the table."""
+    """The name of the deck whose turn it is; empty if it is not at the table."""
     return deck_with_back(state, state.due)

@@ -8,11 +8,11 @@ import msgspec
 
 from controller.core.actions import Action, AnyAction, Role
 
-Offer = dict[str, str | bool | int]  # an action, and those of its fields that follow from the state
+Offer = dict[str, str | bool | int]  # an action, with the fields that are known from the state
 
 
 class ByHand(StrEnum):
-    """What hands do at a device where no action reports it: the device itself does."""
+    """What a person does at a device without reporting it: the device reports it itself."""
 
     TAKE = "take"  # take the cards from its exit
     CLOSE = "close"  # close its door; if it is closed, open it and close it again
@@ -23,21 +23,21 @@ ACTIONS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for ki
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What is to be done now. `do` has the actions that report it, the usual one first."""
+    """What to do now. `do` lists the actions that report it, the usual one first."""
 
     text: str
     why: str = ""
-    clause: tuple[str, ...] = ()  # rules, until `next_step` has put their clauses here
+    clause: tuple[str, ...] = ()  # rules at first; `next_step` replaces them by their clauses
     do: tuple[Offer, ...] = ()
     allowed_actions: tuple[str, ...] = ()
     by_hand: ByHand | None = None
-    device: str = ""  # at which hands are needed
-    if_empty: Offer | None = None  # what to report if no card lies where it is to be taken; not for a button
-    role: Role | None = None  # who is asked, where it is not whoever may take the first action
+    device: str = ""  # the device at which to do it
+    if_empty: Offer | None = None  # what to report if there are no cards to take; not shown as a button
+    role: Role | None = None  # who does it, if not the roles of the first action
 
     @property
     def by(self) -> tuple[Role, ...]:
-        """Who acts; empty while the devices are at work."""
+        """Who acts; empty while the devices are working."""
         if self.role:
             return (self.role,)
         if self.do:

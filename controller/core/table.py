@@ -1,4 +1,4 @@
-"""`Table`: a report comes in, a decision goes out. The same reports at the same times give the same decisions."""
+"""`Table`: takes a report and returns a decision. The same reports at the same times give the same decisions."""
 
 # mypyc
 from __future__ import annotations
@@ -16,7 +16,7 @@ from controller.core.actions import (
     ReceiveDeck,
     RequireRecut,
 )
-from controller.core.decision import TAKES, Decision, why_not
+from controller.core.decision import HANDLERS, Decision, why_not
 from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
 from controller.core.guide import next_step
@@ -33,7 +33,7 @@ from controller.core.reports import (
     SignIn,
     Tick,
 )
-from controller.core.rules import (  # noqa: F401 - importing the others registers the actions that they take
+from controller.core.rules import (  # noqa: F401 - importing a module registers its handlers
     dealing,
     devices,
     gathering,
@@ -47,7 +47,7 @@ from controller.core.rules import (  # noqa: F401 - importing the others registe
     warnings,
 )
 from controller.core.rules.automatic import follow
-from controller.core.rules.clock import deadline_ms, look_at_clock
+from controller.core.rules.clock import check_deadlines, deadline_ms
 from controller.core.rules.guards import cannot_start
 from controller.core.state import State
 from controller.core.step import Step
@@ -55,18 +55,18 @@ from controller.games.rulebook import Rule
 
 
 class Table:
-    """One table. What `handle` returns must be stored before anything of it is acted upon."""
+    """One table. What `handle` returns must be stored before any of it is acted upon."""
 
     def __init__(self, state: State | None = None) -> None:
         self.state = state or State()
 
     def handle(self, report: Report, now: float) -> list[Entry]:
-        """Take one report at this time, in seconds of the table's clock, and decide. Time never goes back."""
+        """Decide what follows from a report at this time, in seconds of the table's clock; time never runs back."""
         decision = Decision(self.state, self._now_ms(now))
-        _TAKES_REPORT.get(type(report), _act)(decision, report)
-        look_at_clock(decision)
+        _REPORT_HANDLERS.get(type(report), _act)(decision, report)
+        check_deadlines(decision)
         follow(decision)
-        locks.set_right(decision)
+        locks.update_locks(decision)
         return decision.entries
 
     def _now_ms(self, now: float) -> int:
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def deadline(self) -> float:
-        """When `handle(Tick())` is wanted, in seconds of the table's clock; infinite if nothing is due."""
+        """When to call `handle(Tick())`, in seconds of the table's clock; infinite if nothing is due."""
         return deadline_ms(self.state) / 1000
 
     def next_step(self, now: float | None = None) -> Step:
@@ -82,8 +82,8 @@ class Table:
         return next_step(self.state, self.state.now_ms if now is None else self._now_ms(now))
 
 
-# What takes each report; all others are actions of people.
-_TAKES_REPORT: Final[dict[type, Callable[[Decision, Any], None]]] = {
+# The handler of each type of report; all others are actions of people.
+_REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceEvent: devices.event,
     CommandReply: devices.answered,
     DeviceReady: links.ready,
@@ -96,15 +96,15 @@ _TAKES_REPORT: Final[dict[type, Callable[[Decision, Any], None]]] = {
 
 
 def _act(d: Decision, action: Action) -> None:
-    """What a person did, or asks for: refused with a reason, or decided."""
-    refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or TAKES[type(action)](d, action)
+    """Handle what a person did or asks for, or refuse it with a reason."""
+    refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or HANDLERS[type(action)](d, action)
     if refusal:
         d.refuse(action, refusal)
 
 
 @enforces(Rule.INSPECT_DECK, Rule.RECUT, Rule.OUT_OF_SERVICE)
 def _not_theirs(action: Action) -> Refusal | None:
-    """An action that is not for the person's role."""
+    """Refuse an action that the person's role does not allow."""
     if action.role in action.roles and action.who:
         return None
     who = " or ".join(role for role in action.roles)
@@ -112,7 +112,7 @@ def _not_theirs(action: Action) -> Refusal | None:
 
 
 def _not_there(d: Decision, action: Action) -> Refusal | None:
-    """A deck or a device that the table does not have."""
+    """Refuse a deck or a device that the table does not have."""
     if isinstance(action, OnDeck) and not isinstance(action, ReceiveDeck) and action.deck not in d.state.decks:
         if action.deck in d.state.retired:
             return Refusal(
@@ -126,13 +126,13 @@ def _not_there(d: Decision, action: Action) -> Refusal | None:
 
 @enforces(Rule.SHUFFLE_NEW_DECK, Rule.SHUFFLE, Rule.WRONG_COUNT, Rule.REVEAL_DEALER)
 def _not_now(d: Decision, action: Action) -> Refusal | None:
-    """What the machines do not allow now."""
+    """Refuse what the state machines do not allow now."""
     deck = action.deck if isinstance(action, OnDeck) and not isinstance(action, ReceiveDeck) else ""
     device = action.device if isinstance(action, OnDevice) else ""
-    recut = isinstance(action, RequireRecut)  # a loaded deck is recalled for it: only the table's state counts
+    recut = isinstance(action, RequireRecut)  # a loaded deck is recalled first, so only the table's state matters
     refusal = why_not(d.state, Event if recut else action.leads_to, deck, device) or why_not(d.state, action.leads_to)
     if isinstance(action, CloseBets) and d.state.table in (TableState.WAITING, TableState.SUSPENDED):
-        return cannot_start(d.state, d.now_ms) or refusal  # what is missing says more than the state
+        return cannot_start(d.state, d.now_ms) or refusal  # the missing condition is more helpful than the state
     if refusal is None:
         return None
     locked_out = deck in d.state.decks and d.state.decks[deck].state is DeckState.LOCKED_OUT
@@ -141,7 +141,7 @@ def _not_now(d: Decision, action: Action) -> Refusal | None:
 
 
 def _rules_now(d: Decision, action: Action) -> tuple[Rule, ...]:
-    """The rules that say when an action may happen, where there are any."""
+    """The rules that say when this action may happen."""
     if isinstance(action, CloseBets | DealCards | FinishDeal):
         return (Rule.DEALING,)
     if d.state.table is TableState.STUB_COUNT:

@@ -1,4 +1,4 @@
-"""The games, as data: one module each, and the rulebook of each by the game's name."""
+"""The games and their rulebooks, by name. Each game is a module of data."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _RULEBOOKS: dict[str, Rulebook] = {DRAGON_POKER.name: RULEBOOK}
 
 
 def rulebook_of(game: Game) -> Rulebook:
-    """The rulebook of a game; a game without one of its own is played by Dragon Poker's equipment rules."""
+    """The rulebook of a game; a game without its own is played by Dragon Poker's equipment rules."""
     return _RULEBOOKS.get(game.name, RULEBOOK)

@@ -1,4 +1,4 @@
-"""The model of a game: what a deck is made of, and who is dealt how many cards in which order."""
+"""The model of a game: the composition of a deck, and who is dealt how many cards in which order."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ LIFE_H = {Method.AUTOMATED_SHOE: 8, Method.MANUAL_SHOE: 8, Method.HAND: 4}  # ho
 
 
 class Deal(msgspec.Struct, frozen=True):
-    """One step of a dealing programme: so many cards to each of the players, or to one named hand."""
+    """One step of a dealing programme: a number of cards to each player, or to one named hand."""
 
     to: str  # PLAYERS, DEALER, or the name of another hand
     cards: int
-    last: bool = False  # the dealer's stack: it may be kept in the device until the players have acted
+    last: bool = False  # the dealer's stack, which may stay in the device until the players have acted
     after_acting: bool = False
 
 
 class Game(msgspec.Struct, frozen=True):
-    """All that the core must know of a game."""
+    """Everything the core needs to know about a game."""
 
     name: str
-    kinds: tuple[str, ...]  # in the order in which a recognising device counts them
+    kinds: tuple[str, ...]  # in the order used by a device that recognises cards
     copies: tuple[int, ...]  # how many of each kind a deck has
-    deck_size: int  # what `copies` must add up to
+    deck_size: int  # the sum of `copies`
     most_seats: int
     programme: dict[Method, tuple[Deal, ...]]
     extra_cards: int = 0  # how many cards a hand may draw beyond its share
@@ -51,16 +51,16 @@ class Game(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(found))
 
     def most_cards(self, method: Method, seats: int) -> int:
-        """How many cards a round takes from the deck with this many players, at most."""
+        """The largest number of cards that a round with this many players needs."""
         deals = self.programme.get(method, ())
         dealt = sum(deal.cards * (seats if deal.to == PLAYERS else 1) for deal in deals)
         return dealt + self.extra_cards * (seats + len(self.hands()))
 
 
 def game_fault(game: Game) -> str:
-    """What is wrong with a game's own numbers; empty where nothing is."""
+    """What is wrong with a game's numbers; empty if nothing is."""
     if len(game.kinds) != len(game.copies) or min(game.copies, default=0) < 1:
-        return "every kind of card needs a number of copies, at least 1"
+        return "every kind of card needs at least 1 copy"
     if sum(game.copies) != game.deck_size:
-        return f"the kinds add up to {sum(game.copies)} cards, a deck of {game.name} has {game.deck_size}"
+        return f"the kinds add up to {sum(game.copies)} cards, but a deck of {game.name} has {game.deck_size}"
     return ""

@@ -1,6 +1,6 @@
-"""The rules that the code enforces, by name, and a game's rulebook, which gives each of them its clause and its text.
+"""The rules that the code enforces, by name, and the model of a rulebook, which maps each rule to clause and text.
 
-Code refers to `Rule.X` only. Which clause of the game's rules that is, is data of the game: `dragon_poker.py` has it.
+Code refers only to `Rule.X`. The clause numbers and texts are data of each game: for Dragon Poker, see dragon_poker.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from controller.games.game import Method
 
 
 class Rule(StrEnum):
-    """A rule, by the name that the code uses for it."""
+    """The name by which the code refers to a rule."""
 
     SEATS = "seats"
     # the deck
@@ -70,18 +70,18 @@ class Rule(StrEnum):
 
 
 class Rulebook(msgspec.Struct, frozen=True):
-    """A game's clauses and their text, in order, and the clause of each rule: one, or one per dealing method."""
+    """A game's clauses with their texts, in order, and the clause of each rule: one, or one per dealing method."""
 
     clauses: dict[str, str]
     rules: dict[Rule, str | dict[Method, str]]
 
     def clauses_of(self, rule: Rule) -> tuple[str, ...]:
-        """All clauses that a rule stands for, whatever the dealing method."""
+        """All clauses of a rule, with any dealing method."""
         found = self.rules.get(rule, {})
         return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found.values()))
 
     def cite(self, cited: Iterable[Rule | str], method: Method) -> tuple[str, ...]:
-        """The clauses to name: those of rules, with this dealing method; a clause stays what it is."""
+        """The clauses of these rules for this dealing method; clauses among them are returned unchanged."""
         return tuple(clause for one in cited if (clause := self._clause(one, method)))
 
     def _clause(self, cited: Rule | str, method: Method) -> str:
@@ -91,6 +91,6 @@ class Rulebook(msgspec.Struct, frozen=True):
         return found if isinstance(found, str) else found.get(method, "")
 
     def matching(self, words: str) -> list[str]:
-        """The clauses that a person means by `13.G`, or by `13` for the whole chapter."""
+        """The clauses that match what a person typed: `13.G`, or `13` for the whole chapter."""
         exact = [words] if words in self.clauses else []
         return exact + [clause for clause in self.clauses if clause.startswith((f"{words}.", f"{words}("))]

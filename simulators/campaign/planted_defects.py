@@ -15,7 +15,7 @@ import msgspec
 from controller.core import actions, decision, ledger, table
 from controller.core.changes.change import CHANGES
 from controller.core.commands import command_of
-from controller.core.decision import TAKES, Decision
+from controller.core.decision import HANDLERS, Decision
 from controller.core.events.decks import CutMade, DeckLoaded
 from controller.core.events.devices import CardsPresented, CommandGiven, DeviceCounted
 from controller.core.events.event import Entry, Event
@@ -54,7 +54,7 @@ def _everywhere(function: Any, other: Any) -> list[Swap]:
     for name, module in list(sys.modules.items()):
         if name.startswith("controller."):
             swaps += [(module, key, other) for key, value in vars(module).items() if value is function]
-    tables: tuple[Mapping[Any, Any], ...] = (TAKES, CHANGES, devices._EVENTS, devices._OF_COMMAND)
+    tables: tuple[Mapping[Any, Any], ...] = (HANDLERS, CHANGES, devices._EVENTS, devices._OF_COMMAND)
     for found in tables:
         swaps += [(found, key, other) for key, value in found.items() if value is function]
     for state, rules in automatic.RULES.items():
@@ -99,7 +99,7 @@ def _age_ignored() -> list[Swap]:
 
 @defect("the other deck need not be in the shuffler")
 def _other_deck_not_asked_for() -> list[Swap]:
-    return _everywhere(guards.other_deck_astray, _never)
+    return _everywhere(guards.other_deck_not_in_shuffler, _never)
 
 
 @defect("a shuffle that left a card behind counts as done", "short_feed", setup=COUNTS_NOT)
@@ -119,7 +119,7 @@ def _short_cut_taken() -> list[Swap]:
     def cut(d: Decision, act: Any) -> None:
         d.emit(CutMade(deck=act.deck, depth=act.depth, who=act.who), Rule.CUT_DEPTH)
 
-    return _everywhere(TAKES[actions.CutDeck], cut)
+    return _everywhere(HANDLERS[actions.CutDeck], cut)
 
 
 @defect("a deck shuffled by hand is dealt without a cut", "short_cut", setup=BY_HAND)
@@ -214,7 +214,7 @@ def _void_leaves_hands() -> list[Swap]:
 
 @defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
-    return _everywhere(gathering._lands_at, lambda state, name, deck, given: ledger.TABLE)
+    return _everywhere(gathering._destination, lambda state, name, deck, given: ledger.TABLE)
 
 
 @defect("a void keeps the wagers", "double_feed", "jam")
@@ -258,7 +258,7 @@ def _warning_ignored() -> list[Swap]:
 
 @defect("a device that does not end its cycle is waited for without an end", "stall")
 def _deadline_missed() -> list[Swap]:
-    return [*_everywhere(clock.look_at_clock, _never), (table.Table, "deadline", property(lambda self: math.inf))]
+    return [*_everywhere(clock.check_deadlines, _never), (table.Table, "deadline", property(lambda self: math.inf))]
 
 
 # --- the ledger, the clock, refusals, secrets -----------------------------------------------------------------------

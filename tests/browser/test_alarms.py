@@ -51,7 +51,7 @@ FREE, CHECK_LINK, WAGERS = "Free the jam", "Check cable and power", "Return all 
 ALARMS = [
     Alarm("shoe", F.JAM, "13.G", "Cards are stuck in the shoe", FREE, "shoe.jam"),
     Alarm("shuffler", F.JAM, "13.F", "Cards are stuck in the shuffler", FREE, "shuffler.jam"),
-    Alarm("shoe", F.STALL, "13.G", "has not ended its", "Switch the shoe off and on", "shoe.fail",
+    Alarm("shoe", F.STALL, "13.G", "did not finish its", "Switch the shoe off and on", "shoe.fail",
           FLOOR, repair="reboot"),
     Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Check the shuffler",
           "shuffler.cycle"),
@@ -272,7 +272,7 @@ def test_a_dead_shoe_gives_way_to_a_manual_one(playing: Person) -> None:
     """The floorperson covers it and chooses the manual shoe, and rounds are dealt from that."""
     page = playing.page
     take_out_of_service(playing, "shoe")
-    page.see("#step-text", "A floorperson chooses another way of dealing")
+    page.see("#step-text", "A floorperson changes the dealing method")
     page.see("#step-clause", "§ 13.H")
     steps = play_by_clicks(playing)
     (changed,) = events(playing, "method.changed")

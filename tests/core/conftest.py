@@ -1,4 +1,4 @@
-"""The marker by which a test says which clause it shows."""
+"""The marker that names the clauses a test covers."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import pytest
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
-    config.addinivalue_line("markers", "clause(*names): the clauses of the rules that the test shows")
+    config.addinivalue_line("markers", "clause(*names): the clauses of the rules that the test covers")

@@ -1,4 +1,4 @@
-"""Sign-ins and lock-outs, and the clock over a restart of the host."""
+"""Sign-ins and lock-outs, and the table's clock across a restart of the host."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from controller.core.actions import Role
 from controller.core.apply import fold
 from controller.core.machines import DeviceState
 from controller.core.reports import HostBoot, SignIn
-from controller.core.rules.sign_in import LOCK_MS, STRANGER, TRIES, locked_until_ms
+from controller.core.rules.sign_in import LOCK_MS, TRIES, UNKNOWN_NAME, locked_until_ms
 from controller.core.state import Host, State, encode
 from controller.daemon.table_clock import TableClock, time_away_ms
 from tests.support.core_driver import House
@@ -40,7 +40,7 @@ def test_wrong_pins_lock_out_longer_and_longer_and_a_restart_does_not_help() -> 
     for _ in range(TRIES):
         tries(house, False)
     assert locked_ms(house) == LOCK_MS
-    assert tries(house, True) == []  # nobody gets in, and the journal is not filled
+    assert tries(house, True) == []  # nobody gets in, and nothing is recorded
     assert encode(fold(house.events)) == encode(house.state)
     house.now += LOCK_MS / 1000
     assert tries(house, False) == ["access.denied"]
@@ -57,9 +57,9 @@ def test_strangers_share_one_lock_and_their_words_are_not_kept() -> None:
     house = House()
     for number in range(TRIES):
         tries(house, False, known=False, who=f"guess {number}")
-    assert list(house.state.wrong_pins) == [STRANGER]
+    assert list(house.state.wrong_pins) == [UNKNOWN_NAME]
     assert tries(house, False, known=False, who="one more") == []
-    assert tries(house, True) == ["access.granted"]  # and keep nobody out but strangers
+    assert tries(house, True) == ["access.granted"]  # known people are not affected
     assert "guess" not in str(house.events)
 
 
@@ -86,9 +86,9 @@ def test_a_started_host_has_lost_its_devices_until_they_answer() -> None:
 
 
 def test_the_grace_time_of_a_lost_link_begins_anew_with_every_start_of_the_host() -> None:
-    """Over a host that was off for longer than it, a device was given up before it was asked."""
+    """If the host was off for longer than the grace period, a device was given up before it could answer."""
     house = House().open()
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.now += 60
     house.handle(HostBoot("b1", 5000, 0))
     house.tick(5)
@@ -111,8 +111,10 @@ def test_over_a_reboot_the_wall_clock_counts_unless_it_is_impossible() -> None:
     last, last_ms = "2026-01-01T00:00:00.000000Z", 1_767_225_600_000
     assert time_away_ms(state, "b2", 500, last_ms + 45_000, last) == 45_000
     for wrong in (last_ms - 1, 0, last_ms + 20 * 365 * DAY_MS):
-        assert time_away_ms(state, "b2", 500, wrong, last) == 8 * 3_600_000  # no deck is played longer
-    assert time_away_ms(state, "b1", 500, 0, last) == 8 * 3_600_000  # less up time in the same life cannot be
+        assert (
+            time_away_ms(state, "b2", 500, wrong, last) == 8 * 3_600_000
+        )  # the longest time that a deck may be played
+    assert time_away_ms(state, "b1", 500, 0, last) == 8 * 3_600_000  # a shorter up time in the same boot is impossible
     assert time_away_ms(State(), "b1", 500, 0, "") == 0
 
 

@@ -1,4 +1,4 @@
-"""Devices that jam, stop, restart and get lost: 13.F, 13.G, 13.H; warnings that latch; time."""
+"""Devices that jam, stop, restart and disconnect (13.F, 13.G, 13.H); warnings; deadlines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ HELD = Setup(hold_dealer=True)
 
 
 def shuffling_red(setup: Setup = TWO) -> House:
-    """Round 1 is over; red lies in the infeed and the shuffler has its command, not yet carried out."""
+    """Round 1 is over; red is in the infeed and the shuffler has not yet carried out its command."""
     house = House(setup).open()
     house.deal()
     house.finish()
     house.tick()
-    house.works = False
+    house.auto_work = False
     house.insert("red-1")
     return house
 
@@ -42,7 +42,7 @@ def shuffling_red(setup: Setup = TWO) -> House:
 def test_a_shuffle_that_does_not_end_well_is_done_again(fault: str) -> None:
     house = shuffling_red()
     house.faults["shuffler", "Shuffle"] = fault
-    house.works = True
+    house.auto_work = True
     house.tick()
     if fault == "stall":
         assert house.deck("red-1") is DeckState.SHUFFLING
@@ -73,13 +73,13 @@ def test_a_restart_or_a_lost_link_during_a_shuffle(what: str) -> None:
     if what == "restart":
         house.restart("shuffler")
     else:
-        house.lose("shuffler")
+        house.disconnect("shuffler")
         house.tick(5)
-        assert house.deck("red-1") is DeckState.SHUFFLING, "its grace time is not over"
+        assert house.deck("red-1") is DeckState.SHUFFLING, "its grace period is not over"
         house.tick(6)
         assert house.find("warning.raised")[-1].data["warning"] == "shuffler.lost"
     assert house.find("shuffle.failed")[-1].clause == ("13.F",)
-    house.works = True
+    house.auto_work = True
     house.connect("shuffler")
     house.work()
     assert house.at() is TableState.BETTING
@@ -89,9 +89,9 @@ def test_a_restart_or_a_lost_link_during_a_shuffle(what: str) -> None:
 @clause("13.F")
 def test_a_link_that_is_back_in_time_has_lost_nothing() -> None:
     house = shuffling_red()
-    house.lose("shuffler")
+    house.disconnect("shuffler")
     house.tick(5)
-    house.works = True
+    house.auto_work = True
     house.connect("shuffler")
     assert house.find("device.resumed")
     assert not house.find("shuffle.failed")
@@ -106,7 +106,7 @@ def test_a_round_with_the_other_deck_is_not_touched() -> None:
     (_, id, _) = house._todo.popleft()
     house._answer("shuffler", id)
     assert house.at() is TableState.BETTING
-    house.works = True
+    house.auto_work = True
     house.ask(act.CloseBets, (1, 2))
     house.report("shuffler", wire.Jam, command=id, place=Place.SHELVES)
     house.devices["shuffler"].jammed = True
@@ -179,7 +179,7 @@ def test_a_shoe_that_stops_voids_the_round(fault: str, command: str, decks: int)
     assert house.table.next_step().text == "Return all wagers."
     given = len(house.find("command.given"))
     house.tick(300)
-    assert len(house.find("command.given")) == given, "nothing moves before the wagers are back"
+    assert len(house.find("command.given")) == given, "nothing moves before the wagers are returned"
     if house.device("shoe") is DeviceState.FAILED:
         house.restart("shoe")
     house.work()
@@ -193,7 +193,7 @@ def test_a_shoe_that_stops_voids_the_round(fault: str, command: str, decks: int)
 @pytest.mark.parametrize("what", ["restart", "lost", "power"])
 def test_a_shoe_that_restarts_or_stays_away_in_the_deal(what: str) -> None:
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1, 2))
     house.step()
     house.take("shoe")
@@ -204,12 +204,12 @@ def test_a_shoe_that_restarts_or_stays_away_in_the_deal(what: str) -> None:
         house._todo.clear()
         house.report("shoe", wire.PowerUp, cause=wire.PowerCause.POWER, memory_kept=True)
     else:
-        house.lose("shoe")
+        house.disconnect("shoe")
         house.tick(5)
         assert house.at() is TableState.DEALING
         house.tick(6)
     assert house.find("round.voided")[-1].clause == ("13.G",)
-    house.works = True
+    house.auto_work = True
     house._todo.clear()
     house.connect("shoe")
     house.work()
@@ -219,28 +219,28 @@ def test_a_shoe_that_restarts_or_stays_away_in_the_deal(what: str) -> None:
 @clause("13.G")
 def test_a_shoe_that_is_back_in_time_goes_on() -> None:
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1, 2))
-    house.lose("shoe")
-    house.works = True
+    house.disconnect("shoe")
+    house.auto_work = True
     house.tick(8)
     house.connect("shoe")
     assert house.at() is TableState.ACTING
     assert not house.find("round.voided")
     taken = [e.data["target"] for e in house.find("stack.taken")]
-    assert taken == ["seat1", "seat2", "dealer"], "none twice, none lost"
+    assert taken == ["seat1", "seat2", "dealer"], "none twice, none missing"
 
 
 @clause("13.G")
 def test_a_shoe_that_gets_lost_when_all_is_dealt_does_no_harm() -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.take("shoe")
-    house.works = False
+    house.auto_work = False
     house.take("shoe")
     assert house.at() is TableState.ACTING
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.tick(30)
     assert not house.find("round.voided")
     house.move_all("shoe", "rack")
@@ -248,7 +248,7 @@ def test_a_shoe_that_gets_lost_when_all_is_dealt_does_no_harm() -> None:
     house.finish()
     assert house.find("round.completed")
     assert house.at() is TableState.SUSPENDED
-    house.works = house.takes = True
+    house.auto_work = house.auto_take = True
     house._todo.clear()
     house.connect("shoe")
     house.work()
@@ -269,11 +269,11 @@ def test_a_loaded_shoe_that_restarts_before_the_deal() -> None:
 @clause("13.G")
 def test_cards_taken_out_of_a_dead_shoe_by_hand() -> None:
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1, 2))
     house.step()
     house.take("shoe")
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.tick(11)
     house.ask(act.ReturnWagers)
     house.ask(act.GatherCards, "red-1", "seat1", 3)
@@ -301,7 +301,7 @@ def test_a_shoe_that_is_hindered_is_asked_again(reason: str) -> None:
 @clause("13.F", "13.G")
 @pytest.mark.parametrize(("device", "command", "longest_s"), [("shuffler", "Shuffle", 180), ("shoe", "Dispense", 60)])
 def test_a_device_that_stays_busy_has_failed(device: str, command: str, longest_s: int) -> None:
-    """One that stood still in a cycle that was given up was busy for ever, and people were told to try again."""
+    """A device stuck in a cycle that was given up stayed busy for ever, and the guide kept saying: try again."""
     house = House(ONE)
     busy = {(device, command): "refuse:BUSY"}
     house.ask(act.OpenTable)
@@ -313,7 +313,7 @@ def test_a_device_that_stays_busy_has_failed(device: str, command: str, longest_
     else:
         house.faults |= busy
         while not house.find("device.hindered"):
-            house.chore()
+            house.do_next_task()
     for _ in range(4):
         house.faults |= busy
         house.now += longest_s / 4 - 2
@@ -322,7 +322,7 @@ def test_a_device_that_stays_busy_has_failed(device: str, command: str, longest_
     house.faults |= busy
     house.now += longest_s / 4
     house.ask(act.TryAgain, device)
-    assert house.find("device.failed")[-1].data["reason"] == "is busy and does not come to an end"
+    assert house.find("device.failed")[-1].data["reason"] == "stays busy"
     assert house.state.warnings[f"{device}.fail"].needs == "floor"
     house.restart(device)  # switched off and on
     house.work()
@@ -346,7 +346,7 @@ def test_a_shuffle_without_cards_waits_for_them() -> None:
     house.faults["shuffler", "Shuffle"] = "refuse:NO_CARDS"
     house.work()
     assert house.at() is TableState.BETTING
-    assert house.find("device.hindered")[0].data["reason"] == "no cards lie in its infeed"
+    assert house.find("device.hindered")[0].data["reason"] == "no cards are in its infeed"
 
 
 # --- warnings -------------------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ def test_a_shuffle_without_cards_waits_for_them() -> None:
 def test_a_jam_stays_until_it_is_gone_and_a_person_has_cleared_it() -> None:
     house = shuffling_red()
     house.faults["shuffler", "Shuffle"] = "jam"
-    house.works = True
+    house.auto_work = True
     house.tick()
     assert house.refused(act.ClearWarning, "shuffler.jam").data["possible_when"] == "the cause is gone"
     assert house.refused(act.EmptyDevice, "shuffler")
@@ -365,7 +365,7 @@ def test_a_jam_stays_until_it_is_gone_and_a_person_has_cleared_it() -> None:
     house.ask(act.FreeJam, "shuffler")
     assert house.device("shuffler") is DeviceState.JAMMED
     house.restart("shuffler")
-    assert house.device("shuffler") is DeviceState.JAMMED, "a restart frees no jam"
+    assert house.device("shuffler") is DeviceState.JAMMED, "a restart does not free a jam"
     house.ask(act.FreeJam, "shuffler")
     assert house.state.warnings["shuffler.jam"].gone
     assert house.refused(act.InsertDeck, "red-1").clause == ("13.F",)
@@ -383,11 +383,11 @@ def test_a_jam_stays_until_it_is_gone_and_a_person_has_cleared_it() -> None:
 @pytest.mark.parametrize("fault", ["stopped", "incomplete", "refuse:DOOR_OPEN", "refuse:BUSY", "refuse:LOCKED"])
 @clause("13.F", "13.G")
 def test_a_jam_that_could_not_be_looked_after_can_be_freed_again(name: str, fault: str) -> None:
-    """As when a door is opened meanwhile: the device was ready, its jam not gone, and nobody could say it is free."""
+    """For example, a door was opened: the device was ready with its jam not gone, and it could not be freed again."""
     if name == "shuffler":
         house = shuffling_red()
         house.faults["shuffler", "Shuffle"] = "jam"
-        house.works = True
+        house.auto_work = True
         house.tick()
     else:
         house = House().open()
@@ -399,7 +399,7 @@ def test_a_jam_that_could_not_be_looked_after_can_be_freed_again(name: str, faul
     assert house.device(name) is DeviceState.JAMMED
     assert not house.state.warnings[f"{name}.jam"].gone
     given = [event.data["command"]["name"] for event in house.find("command.given") if "until_ms" in event.data]
-    assert given[-1] == "ClearJam", "nothing is asked of a device that is jammed"
+    assert given[-1] == "ClearJam", "a jammed device gets no other command"
     step = house.table.next_step()
     assert {"action": "free_jam", "device": name} in step.do
     assert ("refused" in step.why) == fault.startswith("refuse")
@@ -412,10 +412,10 @@ def test_a_jam_that_could_not_be_looked_after_can_be_freed_again(name: str, faul
 def test_a_warned_shuffler_shuffles_nothing() -> None:
     house = shuffling_red()
     house.faults["shuffler", "Shuffle"] = "incomplete"
-    house.works = True
+    house.auto_work = True
     house.tick()
     while house.deck("red-1") is not DeckState.STACKED:
-        assert house.chore()
+        assert house.do_next_task()
     assert not house.state.warnings or house.refused(act.InsertDeck, "red-1").clause == ("13.F",)
 
 
@@ -467,7 +467,7 @@ def test_a_shuffler_out_of_service_leaves_one_deck_shuffled_by_hand() -> None:
     house.play()
     assert house.refused(act.ShuffleByHand, "red-1").data["reason"]
     house.restart("shuffler")
-    house.works = True
+    house.auto_work = True
     house.work(stop=TableState.SUSPENDED)
     house.ask(act.TakeOutOfService, "shuffler", "marked")
     assert house.attempt(act.ChangeMethod, Method.HAND)[0].kind == "action.refused"
@@ -486,7 +486,7 @@ def test_a_shuffler_out_of_service_leaves_one_deck_shuffled_by_hand() -> None:
     house.work()
     for _ in range(4):
         house.play((1,))
-    assert house.find("cut.made"), "by hand, so it is cut"
+    assert house.find("cut.made"), "shuffled by hand, so it is cut"
     assert house.find("stub.counted"), "without a counting shuffler, the stub is counted"
     same_after_snapshot(house)
 
@@ -496,10 +496,10 @@ def test_a_device_is_not_taken_away_before_it_is_shown_empty() -> None:
     house = House(TWO).open()
     for name in ("shuffler", "shoe"):
         assert house.refused(act.TakeOutOfService, name, "removed").clause == ("13.H",)
-    house.works = False
+    house.auto_work = False
     house.ask(act.UnloadDeck, "blue-1")
     assert house.refused(act.TakeOutOfService, "shuffler", "removed").data["reason"]
-    house.works = True
+    house.auto_work = True
     house.tick()
     house.ask(act.TakeOutOfService, "shuffler", "removed")
 
@@ -532,7 +532,7 @@ def test_a_device_comes_back_into_service() -> None:
     assert house.refused(act.EmptyDevice, "shoe")
     house.ask(act.PutInService, "shoe")
     assert house.device("shoe") is DeviceState.READY
-    assert house.at() is TableState.SUSPENDED, "its warning stands as it stood"
+    assert house.at() is TableState.SUSPENDED, "its warning remains"
     house.ask(act.UnloadDeck, "red-1")
     house.work(stop=TableState.WAITING)
     house.ask(act.ChangeMethod, Method.AUTOMATED_SHOE)
@@ -576,7 +576,7 @@ def test_reports_of_strangers_and_of_earlier_lives_change_nothing() -> None:
 
 def test_what_no_device_has_answered_is_given_again_after_a_restart_of_the_host() -> None:
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     (given,) = pending(house.state)
     assert given.command == Dispense(given.id, house.devices["shoe"].boot, 3, False)
@@ -595,7 +595,7 @@ def test_time_never_goes_back() -> None:
 @clause("13.F", "13.G")
 def test_an_answer_that_nobody_knows_is_never_guessed() -> None:
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     (given,) = pending(house.state)
     house.handle(CommandReply("shoe", given.id, wire.Refused(given.id, Reason.OTHER_BOOT)))
@@ -606,12 +606,12 @@ def test_an_answer_that_nobody_knows_is_never_guessed() -> None:
 
 @clause("10.B(5)", "13.G")
 def test_a_stub_is_taken_by_hand_from_a_shoe_that_failed_and_is_still_there() -> None:
-    """All is dealt, and the shoe says that it cannot bring the stub out: nobody may be left without a next step."""
+    """All cards are dealt, and the shoe reports that it cannot bring out the stub: there must still be a next step."""
     house = House().open()
     house.faults["shoe", "Eject"] = "refuse:FAILED"
     house.deal()
     assert (house.device("shoe"), house.devices["shoe"].online) == (DeviceState.FAILED, True)
-    assert not house.find("round.voided"), "it has not begun, so nothing is stuck in it"
+    assert not house.find("round.voided"), "the cycle has not begun, so nothing is stuck"
     house.move_all("shoe", "rack")
     house.ask(act.RemoveStub)
     assert house.state.round
@@ -621,12 +621,12 @@ def test_a_stub_is_taken_by_hand_from_a_shoe_that_failed_and_is_still_there() ->
 @clause("10.B(5)", "13.G")
 @pytest.mark.parametrize("fault", ["jam", "stall", "fail"])
 def test_cards_that_are_stuck_while_the_stub_comes_out_void_the_round(fault: str) -> None:
-    """Told or not: a shoe that stands still with cards on their way is jammed."""
+    """Reported or not: a shoe that stops with cards on their way counts as jammed."""
     house = House().open()
     house.faults["shoe", "Eject"] = fault
     house.deal()
     if fault == "stall":
-        house.refused(act.RemoveStub)  # it is still at work
+        house.refused(act.RemoveStub)  # it is still working
         house.tick(120)
     assert [event.clause for event in house.find("round.voided")] == [("13.G",)]
     house.ask(act.ReturnWagers)
@@ -637,18 +637,18 @@ def test_cards_that_are_stuck_while_the_stub_comes_out_void_the_round(fault: str
     same_after_snapshot(house)
 
 
-# --- a device of another journal ------------------------------------------------------------------------------------
+# --- a device from another journal ----------------------------------------------------------------------------------
 
 
 def test_a_device_that_is_ahead_of_the_journal_is_refused() -> None:
-    """Ids come from the journal. A device that has seen a higher one would answer that it forgot all that we ask."""
+    """Ids come from the journal. A device that has seen a higher id would refuse every command as forgotten."""
     house = House(ONE).open()
     boot, last, able = house.devices["shoe"].boot + 1, house.state.seq, capabilities(ONE, "shoe")
     (refused, *_) = house.handle(DeviceReady("shoe", boot, able, last_command=last + 1))
     assert refused.kind == "device.refused"
     assert refused.data["reason"] == (
-        f"it has carried out command {last + 1} of another journal, and this one is at {last}: "
-        "switch it off and on, so that it forgets"
+        f"its last command was {last + 1}, from another journal, and this journal is at {last}: "
+        "switch it off and on to reset it"
     )
     assert house.device("shoe") is DeviceState.UNKNOWN
     assert house.refused(act.CloseBets, (1,))
@@ -659,9 +659,9 @@ def test_a_device_that_is_ahead_of_the_journal_is_refused() -> None:
 @clause("13.F", "13.G")
 @pytest.mark.parametrize("name", ["shuffler", "shoe"])
 def test_a_device_that_has_done_what_the_journal_lacks_is_emptied_and_accepted(name: str) -> None:
-    """As after a disk that forgot: nobody could do anything but wait, and was told that it does not answer."""
+    """As after a disk that lost data. The guide used to say only that the device does not answer."""
     house = House().open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     last = house.state.devices[name].last_event
     ahead = DeviceAhead(name, house.devices[name].boot, last + 2)
@@ -669,30 +669,30 @@ def test_a_device_that_has_done_what_the_journal_lacks_is_emptied_and_accepted(n
     made = house.handle(ahead)
     assert house.device(name) is DeviceState.UNKNOWN
     text = house.state.warnings[f"{name}.gap"].text
-    assert text == f"the journal lacks events {last + 1} to {last + 2} of the {name}"
+    assert text == f"the journal is missing events {last + 1} to {last + 2} of the {name}"
     assert bool(house.find("round.voided")) is (name == "shoe")
     assert [event.kind for event in made].count("cycle.lost") == (name == "shoe")
-    assert house.handle(ahead) == [], "it is told once"
+    assert house.handle(ahead) == [], "it is reported once"
     deck = "red-1" if name == "shoe" else "blue-1"
     refused = house.refused(act.AcceptDevice, name)
-    assert refused.data["reason"] == f"cards of deck {deck} are not out of it"
+    assert refused.data["reason"] == f"cards of deck {deck} are still in it"
     house.refused(act.AcceptDevice, name, role=Role.DEALER)
     if name == "shoe":
         house.ask(act.ReturnWagers)
     place = "shoe" if name == "shoe" else "output"
     house.ask(act.GatherCards, deck, place, 53)
-    house.everything(deck, "table")
+    house.move_whole_deck(deck, "table")
     if name == "shoe":
-        told = house.table.next_step()
-        assert told.text == "Is the shoe empty? Then a technician or a floorperson accepts it again."
-        assert told.do == ({"action": "accept_device", "device": "shoe"},)
+        step = house.table.next_step()
+        assert step.text == "Is the shoe empty? Then a technician or a floorperson accepts it again."
+        assert step.do == ({"action": "accept_device", "device": "shoe"},)
     (accepted, gone, *_) = house.ask(act.AcceptDevice, name, role=Role.TECHNICIAN)
     assert (accepted.kind, accepted.data["told"], accepted.data["who"]) == ("device.accepted", last + 2, "tess")
     assert (gone.kind, gone.data["warning"]) == ("warning.cause_gone", f"{name}.gap")
     assert house.state.devices[name].last_event == last + 2
-    assert house.refused(act.AcceptDevice, name).data["reason"] == f"the journal lacks no event of the {name}"
+    assert house.refused(act.AcceptDevice, name).data["reason"] == f"no event of the {name} is missing from the journal"
     house.devices[name].number = last + 2
-    house.works = True
+    house.auto_work = True
     house.connect(name)
     assert house.device(name) in (DeviceState.READY, DeviceState.WORKING)
     assert not house.state.devices[name].refused
@@ -705,11 +705,11 @@ def test_a_shoe_that_is_not_accepted_yet_is_not_loaded() -> None:
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
     while house.deck("red-1") is not DeckState.CUT:
-        assert house.chore()
+        assert house.do_next_task()
     house.handle(DeviceAhead("shoe", house.devices["shoe"].boot, house.state.devices["shoe"].last_event + 1))
     refused = house.refused(act.LoadDeck, "red-1")
     assert refused.clause == ("13.G",)
-    assert refused.data["possible_when"] == "the shoe is empty and accepted again"
+    assert refused.data["possible_when"] == "the shoe is empty and has been accepted again"
     house.ask(act.AcceptDevice, "shoe")
     house.ask(act.LoadDeck, "red-1")
 
@@ -721,10 +721,10 @@ def test_one_event_that_the_journal_lacks_of_a_device_that_is_out_of_service_is_
     house.ask(act.TakeOutOfService, "shoe", "marked")
     ahead = DeviceAhead("shoe", house.devices["shoe"].boot, house.state.devices["shoe"].last_event + 1)
     assert house.handle(ahead) == []
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.ask(act.PutInService, "shoe")
     house.handle(ahead)
-    assert house.state.warnings["shoe.gap"].text == f"the journal lacks event {ahead.told} of the shoe"
+    assert house.state.warnings["shoe.gap"].text == f"the journal is missing event {ahead.told} of the shoe"
 
 
 def test_a_refused_device_is_told_with_its_reason() -> None:
@@ -732,9 +732,9 @@ def test_a_refused_device_is_told_with_its_reason() -> None:
     house.ask(act.OpenTable)
     for name in ("shuffler", "shoe"):
         house.handle(DeviceReady(name, 5, capabilities(ONE, name), last_command=10_000))
-    told = house.table.next_step()
-    assert told.text == "See to the shuffler, or a floorperson takes it out of service."
-    assert "switch it off and on" in told.why
+    step = house.table.next_step()
+    assert step.text == "Check the shuffler, or a floorperson takes it out of service."
+    assert "switch it off and on" in step.why
 
 
 def test_a_device_that_has_seen_the_journals_last_command_is_taken() -> None:
@@ -762,7 +762,7 @@ def test_a_lost_device_that_is_taken_out_gives_its_command_up() -> None:
     house = shuffling_red()
     given = house.state.devices["shuffler"].doing
     assert given
-    house.lose("shuffler")
+    house.disconnect("shuffler")
     house.ask(act.TakeOutOfService, "shuffler", "marked")
     assert [event.data["id"] for event in house.find("cycle.lost")] == [given.id]
     assert pending(house.state) == []
@@ -770,11 +770,11 @@ def test_a_lost_device_that_is_taken_out_gives_its_command_up() -> None:
 
 @clause("10.B(5)", "13.G")
 def test_nobody_takes_the_stub_by_hand_while_the_shoe_may_be_bringing_it() -> None:
-    """The link is away for a moment in the middle of it: who knows whether the cards are out already?"""
+    """The link is briefly down in the middle of the cycle, so it is unknown whether the cards are out."""
     house = House().open()
     house.faults["shoe", "Eject"] = "stall"
     house.deal()
-    house.lose("shoe")
+    house.disconnect("shoe")
     assert house.refused(act.RemoveStub).clause == ("10.B(5)",)
     house.tick(house.setup.limits.grace_ms / 1000)
     assert not house.find("stub.removed")
@@ -783,15 +783,15 @@ def test_nobody_takes_the_stub_by_hand_while_the_shoe_may_be_bringing_it() -> No
 
 @clause("10.B(5)", "13.G")
 def test_a_stub_at_the_exit_is_not_taken_twice_in_the_books() -> None:
-    """It lies there when the link goes, and a hand takes it; the shoe tells so when it is back."""
+    """The stub is at the exit when the link goes down, and a hand takes it; the shoe reports this when it is back."""
     house = House().open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
-    for _ in range(2):  # the player's stack, the dealer's; the stub stays where it is
+    for _ in range(2):  # the player's stack and the dealer's; the stub stays at the exit
         assert house.take("shoe")
     assert house.state.devices["shoe"].at_exit
-    house.lose("shoe")
+    house.disconnect("shoe")
     assert house.refused(act.RemoveStub).clause == ("10.B(5)",)
     house.tick(house.setup.limits.grace_ms / 1000)
     house.move_all("exit", "rack")
-    house.ask(act.RemoveStub)  # it did not come back: now a hand may
+    house.ask(act.RemoveStub)  # the link did not come back: now a hand may take it

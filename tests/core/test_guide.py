@@ -1,4 +1,4 @@
-"""The next step, and the actions that say that it was done."""
+"""The next step, and the actions that report it as done."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ KINDS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind
 
 
 class Checked(House):
-    """After every report, what the step offers must be possible, and its fields those of the action."""
+    """Checks after every report that the actions of the step are possible and have the right fields."""
 
     def handle(self, report: Report) -> list[Entry]:
-        """As ever, and then look at the step."""
+        """Handle a report, then check the step."""
         made = super().handle(report)
         self.steps: list[Step] = [*getattr(self, "steps", []), self.table.next_step()]
         for offer in self.steps[-1].do:
@@ -76,13 +76,13 @@ def test_a_deck_is_opened_by_taking_what_is_offered() -> None:
 
 
 def test_a_shoe_that_is_out_of_service_leads_to_another_way() -> None:
-    """Without it the screen would offer to load a shoe that nobody may use."""
+    """Otherwise the screen would offer to load a shoe that is out of service."""
     house = Checked()
     house.open()
     house.ask(act.TakeOutOfService, "shoe", "covered")
     house.work()
     step = house.table.next_step()
-    assert "chooses another way of dealing" in step.text
+    assert "changes the dealing method" in step.text
     assert step.clause == ("13.H",)
     assert [offer["action"] for offer in step.do] == ["change_method", "put_in_service"]
     house.ask(act.ChangeMethod, Method.MANUAL_SHOE)

@@ -1,4 +1,4 @@
-"""Chapter 13 A to E, wrong stubs, and the void as a procedure."""
+"""Irregularities (13.A to 13.E), wrong stubs, and the procedure after a void."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUTOMATED = Setup(backs=("red",), shuffler=None)
 
 
 def voided(house: House, *clauses: str) -> None:
-    """The last round is void for this reason, and everything about it is done step by step."""
+    """The last round is void for this reason, and every step of the procedure is followed."""
     event = house.find("round.voided")[-1]
     assert event.clause == clauses
     round_ = event.data["round"]
@@ -56,12 +56,12 @@ def test_a_face_up_card_goes_to_the_rack_and_another_takes_its_place() -> None:
 @clause("13.A", "10.B(3)(4)")
 def test_a_face_up_card_in_the_held_stack() -> None:
     house = House(Setup(hold_dealer=True)).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     house.step()
     house.take("shoe")
     house.faults["shoe", "Dispense"] = "face_up"  # the next is the dealer's
-    house.works = True
+    house.auto_work = True
     house.tick()
     assert house.at() is TableState.ACTING
     assert house.state.decks["red-1"].cards["held"] == 3
@@ -74,9 +74,9 @@ def test_a_face_up_card_in_the_held_stack() -> None:
 
 @clause("13.B", "10.B(3)(4)")
 def test_a_second_face_up_card_in_the_stack_that_is_to_be_held() -> None:
-    """Void before the stack is whole: it lies in the shoe, and nobody can take it from the exit. The shoe ejects it."""
+    """Void before the stack is complete: it is held in the shoe, not at the exit, so the shoe must eject it."""
     house = House(Setup(hold_dealer=True)).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     house.step()
     house.take("shoe")
@@ -85,7 +85,7 @@ def test_a_second_face_up_card_in_the_stack_that_is_to_be_held() -> None:
     assert house.at() is TableState.VOIDING
     assert house.state.decks["red-1"].cards["held"] == 3
     assert house.state.devices["shoe"].at_exit is None
-    house.works = True
+    house.auto_work = True
     voided(house, "13.B")
 
 
@@ -106,7 +106,7 @@ def test_face_up_cards_that_the_dealer_finds(setup: Setup) -> None:
     house.move("red-1", house_source(house), "rack", 1)
     house.ask(act.ReportFaceUp)
     assert house.at() is TableState.DEALING
-    house.lay()
+    house.deal_by_hand()
     house.finish()
     house.work()
     assert house.find("round.completed")
@@ -120,10 +120,10 @@ def test_face_up_cards_that_the_dealer_finds(setup: Setup) -> None:
 @clause("13.A")
 def test_a_face_up_card_at_the_exit_that_the_dealer_sees() -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.ask(act.ReportFaceUp)
-    house.takes = True
+    house.auto_take = True
     house.tick()
     assert house.state.decks["red-1"].cards["seat1"] == 3
     assert house.state.decks["red-1"].cards["rack"] == 1 + 53 - 7
@@ -144,18 +144,18 @@ def test_a_card_drawn_in_error_is_the_next_card(setup: Setup) -> None:
     house.ask(act.DealCards, "seat2")
     assert house.find("stack.taken")[-1].data["moves"] == [("aside", "seat2", 1)]
     assert "13.C" in house.find("stack.taken")[-1].clause
-    house.lay()
+    house.deal_by_hand()
     assert house.state.decks["red-1"].cards["seat2"] == 3
 
 
 @clause("13.C")
 def test_a_card_that_slipped_out_of_the_automated_shoe_is_the_next_card() -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1, 2))
     house.move("red-1", "shoe", "aside", 1)
     house.ask(act.ReportDrawnInError)
-    house.takes = True
+    house.auto_take = True
     house.tick()
     house.move("red-1", "aside", "seat2", 1)
     assert house.at() is TableState.ACTING
@@ -189,13 +189,13 @@ def test_a_wrong_hand_that_the_dealer_reports() -> None:
 @clause("13.D")
 def test_cards_taken_that_are_not_those_that_lay_there() -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.move("red-1", "exit", "floor", 1)  # one slips off the table
     house.take("shoe")
     assert house.find("ledger.disagreed")
     assert house.find("round.voided")[-1].clause == ("13.D",)
-    house.takes = True
+    house.auto_take = True
     voided(house, "13.D")
 
 
@@ -226,7 +226,7 @@ def test_the_void_is_a_procedure_and_no_step_can_be_skipped() -> None:
     house.deal((2, 5))
     house.ask(act.ReportDealerExposed)
     assert house.table.next_step().text == "Return all wagers."
-    assert house.refused(act.GatherCards, "red-1", "seat2", 3).data["possible_when"] == "the wagers are returned"
+    assert house.refused(act.GatherCards, "red-1", "seat2", 3).data["possible_when"] == "the wagers have been returned"
     assert house.refused(act.CloseBets, (1,))
     house.ask(act.ReturnWagers)
     assert house.refused(act.ReturnWagers)
@@ -247,7 +247,7 @@ def test_the_void_is_a_procedure_and_no_step_can_be_skipped() -> None:
 @pytest.mark.parametrize("what", ["stack", "stub"])
 def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(what: str) -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     if what == "stub":
         house.take("shoe")
@@ -257,50 +257,50 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
         house.ask(act.ReportDealerExposed)
     exit_ = house.count("exit")
     assert exit_ == (47 if what == "stub" else 3)
-    house.move_all("exit", "rack" if what == "stub" else "seat1")  # the dealer's hand was on its way
+    house.move_all("exit", "rack" if what == "stub" else "seat1")  # the dealer was already taking them
     id = house.devices["shoe"].presented_by
     house.report("shoe", wire.StackTaken, command=id, place=Place.EXIT, cards=exit_, kinds=[])
     assert house.state.decks["red-1"].cards["taken"] == exit_
     house.ask(act.ReturnWagers)
-    told = house.table.next_step()
-    assert told.text == "Lay the cards that were taken from the shoe last on the pile, and count them."
-    assert told.do == ({"action": "gather_cards", "deck": "red-1", "place": "taken"},)
+    step = house.table.next_step()
+    assert step.text == "Put the cards last taken from the shoe on the pile and count them."
+    assert step.do == ({"action": "gather_cards", "deck": "red-1", "place": "taken"},)
     assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["possible_when"] == "taken is empty"
     house.ask(act.GatherCards, "red-1", "taken", exit_)
     house.move_all("rack" if what == "stub" else "seat1", "table")
-    if what == "stack":  # what comes out for the pile goes there, and nobody is asked again
+    if what == "stack":  # cards ejected for the pile go there without a question
         assert house.state.devices["shoe"].at_exit
         assert house.take("shoe")
         assert house.state.decks["red-1"].cards == {"table": 53}
-    house.takes = True
+    house.auto_take = True
     voided(house, "13.D" if what == "stub" else "13.E")
     assert not house.find("ledger.disagreed")
 
 
 @clause("10.E", "10.F")
 def test_a_stub_that_the_shoe_does_not_find_is_asked_about() -> None:
-    """It went on with the cards missing, and the round could never be completed."""
+    """The round continued with the cards missing and could never be completed."""
     house = House(ONE).open()
     house.faults["shoe", "Eject"] = "refuse:NO_CARDS"
     house.deal((1,))
     assert house.at() is TableState.STUB_COUNT
     assert house.state.decks["red-1"].cards["missing"] == 47
     house.ask(act.AnswerMisdeal, True)
-    house.move_all("shoe", "floor")  # it was taken while nobody listened, and is found
+    house.move_all("shoe", "floor")  # it was taken while the link was down, and is found
     voided(house, "10.F")
 
 
 @clause("11.E")
 def test_hands_that_are_collected_are_not_collected_again() -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.take("shoe")
     house.take("shoe")
     house.ask(act.PlayersActed)
     house.ask(act.RevealDealer)
     house.ask(act.CollectAll)
-    assert house.refused(act.CollectAll).data["reason"] == "no hand lies on the table"
+    assert house.refused(act.CollectAll).data["reason"] == "no hand is on the table"
     house.take("shoe")
     house.work()
     assert house.find("round.completed")
@@ -313,7 +313,7 @@ def test_a_voided_deal_counts_for_the_turn_of_the_decks() -> None:
     house.ask(act.ReportDealerExposed)
     voided(house, "13.E")
     assert house.find("betting.opened")[-1].data["deck"] == "blue-1"
-    assert house.deck("red-1") is DeckState.SHUFFLED, "reshuffled meanwhile"
+    assert house.deck("red-1") is DeckState.SHUFFLED, "reshuffled in the meantime"
 
 
 @clause("5.D")
@@ -324,9 +324,9 @@ def test_a_card_that_stays_missing_takes_the_deck_away() -> None:
     house.ask(act.ReturnWagers)
     house.ask(act.GatherCards, "red-1", "dealer", 3)
     house.ask(act.GatherCards, "red-1", "seat1", 2)
-    told = house.find("ledger.disagreed")[-1]
-    assert told.data["missing"] == 1
-    assert house.events[told.data["by_event"] - 1].data["place"] == "seat1"
+    difference = house.find("ledger.disagreed")[-1]
+    assert difference.data["missing"] == 1
+    assert house.events[difference.data["by_event"] - 1].data["place"] == "seat1"
     assert house.refused(act.DeclareMissing, "red-1").data["possible_when"]
     house.ask(act.GatherCards, "red-1", "rack", 47)
     assert "missing" in house.table.next_step().text
@@ -430,7 +430,7 @@ def test_a_misdeal_with_all_cards_there_is_a_void(
 
 
 def house_source(house: House) -> str:
-    """Where the rest of the deck really lies."""
+    """Where the rest of the deck really is."""
     return next(place for place in ("manual_shoe", "hand", "rack") if house.count(place))
 
 
@@ -472,11 +472,11 @@ def test_a_stub_that_the_shoe_counts_otherwise_is_a_fault() -> None:
 @clause("10.C")
 def test_a_count_that_somebody_wants() -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.ask(act.WantStubCount)
     assert house.refused(act.WantStubCount)
-    house.takes = True
+    house.auto_take = True
     house.tick()
     assert house.refused(act.PlayersActed).clause == ("10.C",)
     house.ask(act.CountStub, 47)
@@ -485,23 +485,23 @@ def test_a_count_that_somebody_wants() -> None:
 
 @clause("13.G")
 def test_an_exit_at_which_nothing_lies_is_said_to_be_empty() -> None:
-    """Its sensor has seen three cards that never left the shoe: nobody can take them, and the shoe waits for that."""
+    """The sensor reported three cards that never left the shoe: nobody can take them, and the shoe keeps waiting."""
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     house.step()
     house.move("red-1", "exit", "shoe", 3)
     house.ask(act.ReportDealerExposed)
-    house.refused(act.GatherCards, "red-1", "exit", 0)  # the wagers go back first
+    house.refused(act.GatherCards, "red-1", "exit", 0)  # the wagers are returned first
     house.ask(act.ReturnWagers)
     step = house.table.next_step()
     assert step.do == ()
     assert "record 0 cards at the exit" in step.text
-    house.refused(act.GatherCards, "red-1", "exit", 3)  # the sensor sees what is taken
+    house.refused(act.GatherCards, "red-1", "exit", 3)  # cards that are taken are reported by the sensor
     house.refused(act.GatherCards, "red-1", "shoe", 0)
     house.ask(act.GatherCards, "red-1", "exit", 0)
     assert house.state.decks["red-1"].cards == {"shoe": 50, "missing": 3}
-    house.works = True
+    house.auto_work = True
     house.tick()
     voided(house, "13.E")
     assert [event.data["missing"] for event in house.find("ledger.disagreed")] == [3, -3]

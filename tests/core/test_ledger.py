@@ -1,4 +1,4 @@
-"""Card accounting: cards are moved, never made or lost; a difference is named and stays."""
+"""Card accounting: cards are moved, never created or lost; a difference is recorded and stays."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ CARDS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 53), min_size=1)
 def test_what_was_seen_keeps_the_sum(cards: dict[str, int], place: str, number: int) -> None:
     size = sum(cards.values())
     there = cards.get(place, 0)
-    moves = ledger.seen(cards, (place,), number, "exit")
+    moves = ledger.emptying_moves(cards, (place,), number, "exit")
     ledger.move(cards, moves)
     assert sum(cards.values()) == size
     assert cards.get("exit", 0) == number
     assert cards.get(place, 0) == 0
     assert cards.get(ledger.MISSING, 0) == there - number
-    assert ledger.broken(cards, size) == ""
+    assert ledger.fault(cards, size) == ""
 
 
 @given(cards=CARDS, number=st.integers(0, 60))
 def test_a_part_that_was_seen_leaves_the_rest(cards: dict[str, int], number: int) -> None:
     size, there = sum(cards.values()), cards.get("shoe", 0)
-    ledger.move(cards, ledger.part(cards, "shoe", number, "exit"))
+    ledger.move(cards, ledger.partial_moves(cards, "shoe", number, "exit"))
     assert sum(cards.values()) == size
     assert cards.get("shoe", 0) == max(0, there - number)
     assert cards.get("exit", 0) == number
 
 
 def test_a_broken_ledger_says_what_is_wrong() -> None:
-    assert ledger.broken({"table": 52}, 53) == "the places add up to 52 cards, not 53"
-    assert ledger.broken({"table": 54, "shoe": -1}, 53) == "fewer than no cards at shoe"
-    assert ledger.broken({"table": 54, "missing": -1}, 53) == ""
+    assert ledger.fault({"table": 52}, 53) == "the places add up to 52 cards, not 53"
+    assert ledger.fault({"table": 54, "shoe": -1}, 53) == "a negative number of cards at shoe"
+    assert ledger.fault({"table": 54, "missing": -1}, 53) == ""
 
 
 def test_the_event_that_broke_a_ledger_is_named() -> None:
@@ -57,11 +57,11 @@ def test_the_event_that_broke_a_ledger_is_named() -> None:
     moved, broken = decision.entries
     assert broken.kind == "ledger.broken"
     assert broken.data["by_event"] == moved.seq
-    assert broken.data["reason"] == "fewer than no cards at rack"
+    assert broken.data["reason"] == "a negative number of cards at rack"
 
 
 def test_the_journal_as_json_gives_the_same_state() -> None:
-    """What is stored is JSON: lists for tuples, text for names. It must make no difference."""
+    """Stored events are JSON, with lists for tuples and text for names. This must make no difference."""
     house = House().open()
     house.faults["shoe", "Dispense"] = "double"
     house.deal((1, 2))
@@ -77,7 +77,7 @@ def test_the_journal_as_json_gives_the_same_state() -> None:
 
 
 def test_what_is_due_at_once_is_told_in_the_same_order_after_a_snapshot() -> None:
-    """A snapshot came back sorted by name: of two links lost in one moment, the shoe's was told first, not second."""
+    """A snapshot came back sorted by name: of two links lost together, the shoe's was then reported first."""
     house = House().open()
     house.handle(HostBoot("b1", 5000, 0))
     due = house.table.deadline
@@ -89,7 +89,7 @@ def test_what_is_due_at_once_is_told_in_the_same_order_after_a_snapshot() -> Non
 
 
 def test_no_fraction_stands_in_an_event() -> None:
-    """The journal refuses them: languages write them differently."""
+    """The journal refuses floats: languages write them differently."""
     house = House().open()
     house.play()
 

@@ -1,4 +1,4 @@
-"""Locks and lights, and doors that somebody opens: what a device is told so that nothing more is dealt from it."""
+"""Locks, lights and doors: which commands keep cards from being dealt when they must not be."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def commands(events: list[Entry]) -> list[str]:
 
 
 def side_commands(house: House, start: int = 0) -> list[str]:
-    """The locks and lights given since."""
+    """The lock and light commands given since."""
     return [name for name in commands(house.events[start:]) if name in BESIDE]
 
 
 def dealing(setup: Setup = ONE) -> House:
-    """The shoe has its first Dispense, and has not carried it out."""
+    """The shoe has its first Dispense and has not carried it out."""
     house = House(setup).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1, 2))
     return house
 
 
 def jam(house: House, name: str = "shoe") -> list[Entry]:
-    """The device's Jam event, and what the table decides on it alone."""
+    """The device's Jam event, and what the table decides because of it."""
     device, given = house.devices[name], house.state.devices[name].doing
     device.jammed, device.number = True, device.number + 1
     report = wire.Jam(number=device.number, at_ms=0, command=given.id if given else 0, place=Place.UNKNOWN)
@@ -70,7 +70,7 @@ def test_a_jam_locks_the_shoe_in_the_same_decision() -> None:
     }  # fmt: skip
     assert made[3].clause == ("13.G",)
     assert commands(made) == ["Lock", "Indicate"]
-    assert house.device("shoe") is DeviceState.JAMMED, "a lock is no cycle"
+    assert house.device("shoe") is DeviceState.JAMMED, "a lock is not a cycle"
     assert (house.devices["shoe"].locked, house.state.devices["shoe"].locked) == (True, True)
     same_after_snapshot(house)
 
@@ -101,12 +101,12 @@ def test_a_freed_jam_is_checked_unlocked_and_locked_until_the_warning_is_cleared
     made = house.ask(act.FreeJam, "shoe")
     assert commands(made) == ["Unlock", "ClearJam"]
     assert not locked(house)
-    house.works, house.takes = True, True
+    house.auto_work, house.auto_take = True, True
     house.tick()
-    assert locked(house), "the warning stands, and nothing is done in it"
+    assert locked(house), "the warning is still there, and nobody is reaching into it"
     house.work(stop=TableState.WAITING)
     while house.state.warnings:
-        assert house.chore()
+        assert house.do_next_task()
     assert not locked(house)
     house.work()
     assert house.at() is TableState.BETTING
@@ -117,7 +117,7 @@ def test_a_jam_that_is_not_gone_locks_again() -> None:
     house = dealing()
     jam(house)
     house.faults["shoe", "ClearJam"] = "still"
-    house.works = True
+    house.auto_work = True
     house.ask(act.FreeJam, "shoe")
     assert house.device("shoe") is DeviceState.JAMMED
     assert locked(house)
@@ -132,10 +132,10 @@ def test_who_reaches_into_a_locked_device_says_so() -> None:
     assert [event.kind for event in made] == ["device.opened", "command.given"]
     assert (made[0].data["who"], made[0].clause, commands(made)) == ("dana", ("13.G",), ["Unlock"])
     house.tick()
-    assert not locked(house), "it stays open while somebody is at it"
+    assert not locked(house), "it stays unlocked while somebody is reaching into it"
     house.refused(act.OpenDevice, "shoe")
     house.faults["shoe", "ClearJam"] = "still"
-    house.works = True
+    house.auto_work = True
     house.ask(act.FreeJam, "shoe")
     assert locked(house), "the next warning locks it again"
 
@@ -143,11 +143,11 @@ def test_who_reaches_into_a_locked_device_says_so() -> None:
 @clause("13.E", "13.G")
 def test_a_void_locks_the_shoe_until_its_cards_come_out() -> None:
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
-    house.step()  # the first stack lies at the exit
+    house.step()  # the first stack is at the exit
     made = house.ask(act.ReportDealerExposed)
-    assert "Lock" not in commands(made), "cards lie at its exit"
+    assert "Lock" not in commands(made), "cards are at its exit"
     house.take("shoe")
     assert locked(house)
     house.ask(act.ReturnWagers)
@@ -156,7 +156,7 @@ def test_a_void_locks_the_shoe_until_its_cards_come_out() -> None:
     assert commands(made) == ["Unlock", "Eject"]
     house.step()
     assert not locked(house), "the cards at its exit are to be taken"
-    house.works = True
+    house.auto_work = True
     house.work()
     assert house.at() is TableState.BETTING
     assert not locked(house)
@@ -208,7 +208,7 @@ def test_a_device_that_lost_its_power_and_kept_its_memory_is_locked_again() -> N
 def test_a_device_that_is_away_is_locked_when_it_is_back() -> None:
     house = House(ONE).open()
     start = len(house.events)
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.tick(20)
     assert "shoe.lost" in house.state.warnings
     assert side_commands(house, start) == []
@@ -238,7 +238,7 @@ def test_a_device_that_cannot_lock_is_not_asked(why: str) -> None:
         house.handle(DeviceReady("shoe", house.devices["shoe"].boot, able))
     else:
         house.faults["shoe", "Lock"] = "refuse:NOT_ABLE"
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     start = len(house.events)
     jam(house)
@@ -247,7 +247,7 @@ def test_a_device_that_cannot_lock_is_not_asked(why: str) -> None:
     house.tick()
     house.tick()
     assert "Lock" not in side_commands(house, start + 5)
-    assert house.devices["shoe"].shows == "RED", "its light still tells"
+    assert house.devices["shoe"].shows == "RED", "it still shows a light"
 
 
 def test_a_device_that_cannot_show_is_still_locked() -> None:
@@ -269,7 +269,7 @@ def test_a_device_that_somebody_else_has_locked_is_unlocked_and_tried_again() ->
     assert house.state.devices["shoe"].hindered == "it is locked"
     assert [name for name in side_commands(house, start) if name != "Indicate"] == ["Unlock"]
     assert house.devices["shoe"].shows == "YELLOW"
-    assert not house.find("stack.dispensed"), "a person says when it may go on"
+    assert not house.find("stack.dispensed"), "a person decides when it continues"
     house.ask(act.TryAgain, "shoe")
     assert house.find("stack.dispensed")
     assert not house.find("round.voided")
@@ -301,8 +301,8 @@ def test_the_light_is_red_then_yellow_then_green() -> None:
             shown.append(now)
 
     look()
-    house.works = True
-    while house.at() is not TableState.BETTING and house.chore():
+    house.auto_work = True
+    while house.at() is not TableState.BETTING and house.do_next_task():
         look()
     look()
     assert shown == [
@@ -336,9 +336,9 @@ def test_cards_of_a_void_round_are_shown() -> None:
 
 @clause("13.G")
 def test_a_door_opened_with_a_deck_ready_inside() -> None:
-    """Nobody can prove that no card was touched: the deck is shuffled again."""
+    """There is no proof that no card was touched, so the deck is shuffled again."""
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.report("shoe", wire.Door, state=DoorState.OPEN)
     assert house.deck("red-1") is DeckState.RECALLED
     assert house.at() is TableState.SUSPENDED
@@ -348,7 +348,7 @@ def test_a_door_opened_with_a_deck_ready_inside() -> None:
     house.report("shoe", wire.Door, state=DoorState.CLOSED)
     house.refused(act.ClearWarning, "shoe.door", role=Role.DEALER)
     house.ask(act.ClearWarning, "shoe.door", role=Role.FLOOR)
-    house.works = True
+    house.auto_work = True
     house.tick()
     house.work()
     assert house.at() is TableState.BETTING
@@ -357,14 +357,14 @@ def test_a_door_opened_with_a_deck_ready_inside() -> None:
 
 @clause("13.G")
 def test_a_door_that_was_closed_when_nobody_was_told_is_opened_and_closed_again() -> None:
-    """The shoe was off in that moment. It is locked: the guide says how to come to its door."""
+    """The shoe was off at that moment. It is locked, so the guide must say how to open its door."""
     house = dealing()
     house.report("shoe", wire.Door, state=DoorState.OPEN)
     house.restart("shoe")
-    house.works = house.takes = True
-    house.work()  # until nothing is left that they know of
+    house.auto_work = house.auto_take = True
+    house.work()  # until nothing is left to do
     assert house.at() is TableState.SUSPENDED
-    assert not house.state.warnings["shoe.door"].gone, "nobody guesses that it is closed"
+    assert not house.state.warnings["shoe.door"].gone, "the door is not assumed to be closed"
     step = house.table.next_step()
     assert "open it and close it again" in step.text
     assert [offer["action"] for offer in step.do] == ["open_device", "take_out_of_service"]
@@ -393,8 +393,8 @@ def test_a_door_opened_in_the_shuffler(when: str) -> None:
     house.receive("red-1", "red")
     house.receive("blue-1", "blue")
     while not house.find("deck.inserted"):
-        house.works = False
-        assert house.chore()
+        house.auto_work = False
+        assert house.do_next_task()
     if when == "shuffled":
         house.step()
         house._todo.clear()
@@ -420,12 +420,12 @@ def test_a_deck_that_waits_for_its_shuffle_is_not_harmed_by_a_door() -> None:
     house.receive("red-1", "red")
     house.devices["shuffler"].door_open = True
     while not house.state.devices["shuffler"].hindered:
-        assert house.chore()
+        assert house.do_next_task()
     assert house.state.devices["shuffler"].hindered == "its door is open"
     house.report("shuffler", wire.Door, state=DoorState.OPEN)
     assert not house.state.warnings
     house.devices["shuffler"].door_open = False
     house.report("shuffler", wire.Door, state=DoorState.LOCKED)
-    assert house.state.devices["shuffler"].hindered, "a lock frees nothing"
+    assert house.state.devices["shuffler"].hindered, "a lock does not resolve the refusal"
     house.report("shuffler", wire.Door, state=DoorState.CLOSED)
     assert house.at() is TableState.BETTING

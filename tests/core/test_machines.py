@@ -1,4 +1,4 @@
-"""The three machines: every state with every kind of event is allowed as in the table, or refused with a reason."""
+"""The three state machines: in every state, every kind of event is allowed by its table or refused with a reason."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ FIELDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("state", TableState)
 def test_a_person_is_told_why_not(state: TableState) -> None:
-    """Through the front door: every action in every state of the table that does not allow its event."""
+    """Every action, in every state of the table that does not allow its event, by way of `Table.handle`."""
     house = house_in(state)
     for kind in ACTIONS:
         if TABLE_MACHINE.allows(state, kind.leads_to):
@@ -94,7 +94,7 @@ def test_a_person_is_told_why_not(state: TableState) -> None:
         event = table.handle(action, house.now)[0]
         assert event.kind == "action.refused", (state, kind)
         assert event.data["possible_when"]
-        if kind is not act.CloseBets:  # which is told what is missing
+        if kind is not act.CloseBets:  # its refusal says what is missing
             assert event.data["reason"] == f"the table is {state.replace('_', ' ')}"
             assert event.data["possible_when"].startswith("the table is ")
 

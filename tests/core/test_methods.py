@@ -1,4 +1,4 @@
-"""Dealing from the manual shoe and from the hand: followed through what the dealer reports."""
+"""Dealing from the manual shoe and from the hand, as reported by the dealer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_stub_leaves_after_the_deal_and_before_the_round_is_over(setup: Setu
     house = House(setup).open()
     house.ask(act.CloseBets, (1,))
     assert house.refused(act.RemoveStub)
-    house.lay()
+    house.deal_by_hand()
     house.ask(act.PlayersActed)
     house.ask(act.RevealDealer)
     house.ask(act.CollectAll)
@@ -57,11 +57,11 @@ def test_the_stub_leaves_after_the_deal_and_before_the_round_is_over(setup: Setu
 @clause("10")
 def test_the_automated_shoe_deals_itself() -> None:
     house = House().open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     assert house.refused(act.DealCards, "seat1", 3).clause == ("10",)
     assert house.refused(act.FinishDeal).clause == ("10",)
-    house.takes = True
+    house.auto_take = True
     house.tick()
     assert house.refused(act.RemoveStub).clause == ("10.B(5)",)
 

@@ -1,4 +1,4 @@
-"""Chapter 4, idle times, and decks that come and go."""
+"""The opening procedure (chapter 4), idle tables, and decks arriving and leaving."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ def test_cards_put_into_a_device_before_their_time_are_noticed() -> None:
     assert house.deck("red-1") is DeckState.RECEIVED
     for step in STEPS:
         house.ask(step, "red-1")
-    house.works = False
+    house.auto_work = False
     house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
-    assert house.deck("red-1") is DeckState.INFEED, "now it is the only deck that can be meant"
+    assert house.deck("red-1") is DeckState.INFEED, "now it can only be this deck"
 
 
 @clause("3.B(1)", "3.B")
@@ -158,10 +158,10 @@ def test_a_device_that_reshuffles_by_itself_needs_none_of_it() -> None:
 def test_closing_leaves_nothing_in_a_device() -> None:
     house = House().open()
     assert house.refused(act.CloseTable)
-    house.works = False
+    house.auto_work = False
     house.ask(act.UnloadDeck, "red-1")
     assert "shuffler" in house.refused(act.CloseTable).data["reason"]
-    house.works = True
+    house.auto_work = True
     house.tick()
     house.ask(act.CloseTable)
     assert house.at() is TableState.CLOSED
@@ -190,22 +190,24 @@ def test_a_damaged_deck_is_replaced() -> None:
 @clause("4.A")
 @pytest.mark.parametrize("command", ["Shuffle", "Deliver"])
 def test_a_deck_that_a_device_is_about_to_move_is_neither_rejected_nor_recalled(command: str) -> None:
-    """The shuffler would go on with a deck that is out, and put it where nobody believes it to be."""
+    """The shuffler would continue with a deck that is locked out, and the ledger would be wrong about its cards."""
     house = House()
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
     house.receive("blue-1", "blue")
-    house.works = False
+    house.auto_work = False
     while not (doing := house.state.devices["shuffler"].doing) or doing.name != command:
         if doing:
             house.step()
         else:
-            assert house.chore()
+            assert house.do_next_task()
     assert not doing.answered
-    assert house.refused(act.RejectDeck, "red-1").data["possible_when"] == "its round is over, and no device moves it"
+    assert (
+        house.refused(act.RejectDeck, "red-1").data["possible_when"] == "its round is over and no device is moving it"
+    )
     for recall in (act.UnloadDeck, act.DirectReshuffle):
-        assert house.refused(recall, "red-1").data["reason"] == "the shuffler moves the deck"
-    house.works = True
+        assert house.refused(recall, "red-1").data["reason"] == "the shuffler is moving the deck"
+    house.auto_work = True
     house.tick()
     house.work()
     assert house.at() is TableState.BETTING

@@ -1,4 +1,4 @@
-"""Particulars that no whole course comes to: refusals in passing, the clause that an event names, odd numbers."""
+"""Details that whole rounds do not reach: rare refusals, the clauses that events cite, unusual numbers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def given(house: House, name: str) -> list[Entry]:
 
 
 def dealing(setup: Setup = ONE) -> House:
-    """The shoe has its first command, and has not carried it out."""
+    """The shoe has its first command and has not carried it out."""
     house = House(setup).open()
-    house.works = False
+    house.auto_work = False
     house.ask(act.CloseBets, (1,))
     return house
 
@@ -61,9 +61,9 @@ def test_only_the_dealers_stack_is_held_and_only_by_the_shoe() -> None:
     house.ask(act.ChangeMethod, Method.MANUAL_SHOE)
     house.work()
     house.ask(act.CloseBets, (2,))
-    house.lay()
+    house.deal_by_hand()
     assert house.at() is TableState.ACTING
-    assert house.state.decks["red-1"].cards["dealer"] == 3, "no shoe is there to hold it"
+    assert house.state.decks["red-1"].cards["dealer"] == 3, "there is no shoe to hold it"
 
 
 @clause("13.A")
@@ -100,10 +100,10 @@ def test_no_card_was_taken() -> None:
 @pytest.mark.parametrize("number", [0, 46])
 def test_a_stub_that_the_shoe_counts_wrong_is_asked_about_before_it_is_taken(number: int) -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.take("shoe")
-    house.works = False
+    house.auto_work = False
     house.take("shoe")
     eject = house.state.devices["shoe"].doing
     assert eject
@@ -119,7 +119,7 @@ def test_a_stub_that_the_shoe_counts_wrong_is_asked_about_before_it_is_taken(num
 @pytest.mark.parametrize("number", [47, 46, -1])
 def test_the_stub_is_taken_from_the_exit(number: int) -> None:
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     house.deal((1,))
     house.take("shoe")
     house.take("shoe")
@@ -144,10 +144,10 @@ def test_what_is_dealt_by_hand_is_dealt_once() -> None:
 def test_the_dealers_held_cards_must_be_out_before_they_are_shown() -> None:
     house = House(HELD).open()
     house.deal((1,))
-    house.works = False
+    house.auto_work = False
     house.ask(act.PlayersActed)
     assert house.refused(act.RevealDealer).clause == ("11.D(2)",)
-    house.works = True
+    house.auto_work = True
     house.tick()
     house.ask(act.RevealDealer)
 
@@ -179,11 +179,11 @@ def test_a_stub_is_counted_when_it_lies_there_and_once() -> None:
     house.ask(act.RemoveStub)
     house.refused(act.CountStub, -1)
     house.ask(act.CountStub, 47)
-    house.refused(act.CountStub, 47)  # it is counted
+    house.refused(act.CountStub, 47)  # it has been counted
     house = House(MANUAL).open()
     house.deal((1,))
     house.ask(act.RemoveStub)
-    house.refused(act.CountStub, 47)  # it went to the rack: nobody wanted it counted
+    house.refused(act.CountStub, 47)  # it went to the rack: no count was requested
 
 
 @clause("8.G")
@@ -206,13 +206,13 @@ def test_a_device_that_comes_back_is_as_wrong_as_it_was() -> None:
     house = dealing()
     house.faults["shoe", "Dispense"] = "jam"
     house.step()
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.connect("shoe")
     assert house.device("shoe") is DeviceState.JAMMED
     house = dealing()
     house.faults["shoe", "Dispense"] = "fail"
     house.step()
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.connect("shoe")
     assert house.device("shoe") is DeviceState.FAILED
 
@@ -244,13 +244,13 @@ def test_cards_taken_that_no_cycle_had_brought_out() -> None:
     assert house.find("round.voided")[-1].clause == ("13.G",)
     assert house.state.decks["red-1"].cards == {"shoe": 51, "taken": 2}
     house = House(ONE).open()
-    house.works = False
+    house.auto_work = False
     house.report("shoe", wire.StackTaken, command=0, place=Place.EXIT, cards=2)
     assert not house.find("round.voided")
     assert house.find("deck.recalled")[-1].clause == ("13.G",)
     assert house.find("deck.recalled")[-1].data["reason"] == "cards were taken from the shoe"
     house.report("shuffler", wire.StackTaken, command=0, place=Place.EXIT, cards=2)
-    assert house.last[0].kind == "device.reported", "nothing is believed to be in it"
+    assert house.last[0].kind == "device.reported", "the ledger has no cards in it"
 
 
 @clause("13.F")
@@ -258,9 +258,9 @@ def test_cards_taken_from_a_shuffler_that_shuffles() -> None:
     house = House(ONE)
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
-    house.works = False
+    house.auto_work = False
     while not house.find("deck.inserted"):
-        assert house.chore()
+        assert house.do_next_task()
     doing = house.state.devices["shuffler"].doing
     assert doing
     house._answer("shuffler", doing.id)
@@ -269,22 +269,22 @@ def test_cards_taken_from_a_shuffler_that_shuffles() -> None:
 
 
 def late_shoe(target: str) -> tuple[House, int]:
-    """The shoe's link was away for too long with this command under way; it is back, with the same memory."""
+    """The shoe's link was down too long during this command; it is back, with its memory."""
     house = House(ONE).open()
-    house.takes = False
+    house.auto_take = False
     if target == "stub":
         house.deal((1,))
         house.take("shoe")
-        house.works = False
+        house.auto_work = False
         house.take("shoe")
     else:
-        house.works = False
+        house.auto_work = False
         house.ask(act.CloseBets, (1,))
     doing = house.state.devices["shoe"].doing
     assert doing
     assert doing.target == target
     house._todo.clear()
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.tick(20)
     assert house.find("cycle.lost")[-1].data["id"] == doing.id
     house.connect("shoe")
@@ -309,7 +309,7 @@ def test_a_stack_that_comes_late_lies_at_the_exit() -> None:
 @clause("13.G")
 def test_what_comes_late_of_cards_that_were_fetched_by_hand_changes_nothing() -> None:
     house, id = late_shoe("seat1")
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.ask(act.ReturnWagers)
     house.ask(act.GatherCards, "red-1", "shoe", 53)
     house.connect("shoe")
@@ -347,7 +347,7 @@ def test_a_shuffler_that_stops_in_the_deal_of_the_other_deck_voids_nothing() -> 
     house = House().open()
     house.deal()
     house.finish()
-    house.works = False
+    house.auto_work = False
     house.insert("red-1")
     shuffle = house.state.devices["shuffler"].doing
     assert shuffle
@@ -388,11 +388,11 @@ def test_a_device_out_of_service_comes_and_goes_unnoticed_by_the_table() -> None
     house = House(ONE).open()
     house.ask(act.EmptyDevice, "shoe")
     house.ask(act.TakeOutOfService, "shoe", "covered")
-    house.lose("shoe")
+    house.disconnect("shoe")
     assert not house.state.devices["shoe"].online
     house.tick(60)
     house.ask(act.PutInService, "shoe")
-    assert house.device("shoe") is DeviceState.UNKNOWN, "it is not there"
+    assert house.device("shoe") is DeviceState.UNKNOWN, "it is not connected"
     assert not house.state.warnings
 
 
@@ -420,10 +420,10 @@ def test_a_freed_jam_does_not_come_back_with_the_link() -> None:
     house = dealing()
     house.faults["shoe", "Dispense"] = "jam"
     house.step()
-    house.works = True
+    house.auto_work = True
     house.ask(act.FreeJam, "shoe")
     assert house.state.warnings["shoe.jam"].gone
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.connect("shoe")
     assert house.device("shoe") is DeviceState.READY
 
@@ -441,15 +441,15 @@ def test_what_a_device_that_is_well_is_not_asked() -> None:
 def test_a_device_is_emptied_when_nothing_is_in_the_way() -> None:
     house = House(HELD).open()
     house.ask(act.EmptyDevice, "shuffler")
-    assert given(house, "Eject")[-1].data["deck"] == "", "it shows that it is empty"
+    assert given(house, "Eject")[-1].data["deck"] == "", "an Eject shows that it is empty"
     house.deal((1,))
     assert house.state.decks["red-1"].cards["held"] == 3
-    house.refused(act.EmptyDevice, "shoe")  # a round is played from it
+    house.refused(act.EmptyDevice, "shoe")  # a round is being dealt from it
     house = dealing()
     house.step()
     house.ask(act.ReportDealerExposed)
     assert house.state.devices["shoe"].at_exit
-    house.refused(act.EmptyDevice, "shoe")  # cards lie at its exit
+    house.refused(act.EmptyDevice, "shoe")  # cards are at its exit
 
 
 def test_a_device_is_searched_for_the_cards_that_are_missing() -> None:
@@ -457,12 +457,12 @@ def test_a_device_is_searched_for_the_cards_that_are_missing() -> None:
     house.ask(act.UnloadDeck, "red-1")
     deck = house.state.decks["red-1"]
     deck.cards = {"table": 50, "missing": 3}
-    house.works = False
+    house.auto_work = False
     house.ask(act.EmptyDevice, "shuffler")
     assert given(house, "Eject")[-1].data["deck"] == "red-1"
 
 
-# --- out of service, and another way --------------------------------------------------------------------------------
+# --- out of service, and other dealing methods ----------------------------------------------------------------------
 
 
 @clause("13.H")
@@ -480,7 +480,7 @@ def test_a_shoe_that_is_not_dealt_from_may_go_and_not_come_in_a_round() -> None:
     house = House(ONE).open()
     house.ask(act.EmptyDevice, "shoe")
     house.ask(act.TakeOutOfService, "shoe", "covered")
-    assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).data["reason"] == "this is the method already"
+    assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).data["reason"] == "this is already the dealing method"
     house.ask(act.ChangeMethod, Method.MANUAL_SHOE)
     assert house.refused(act.ChangeMethod, Method.AUTOMATED_SHOE).clause == ("13.H",)
     house.ask(act.PutInService, "shoe")
@@ -496,7 +496,7 @@ def test_what_was_in_a_shuffler_that_is_taken_out_is_shuffled_again() -> None:
     house.ask(act.TakeOutOfService, "shuffler", "covered")
     recalled = house.find("deck.recalled")[-1]
     assert (recalled.clause, recalled.data["deck"]) == (("13.F",), "blue-1")
-    assert not house.find("turn.passed"), "two decks are still here"
+    assert not house.find("turn.passed"), "two decks are still at the table"
 
 
 @clause("3.B", "13.H")
@@ -504,7 +504,7 @@ def test_the_deck_that_is_left_without_a_shuffler_is_due() -> None:
     house = House().open()
     house.ask(act.UnloadDeck, "red-1")
     while house.deck("red-1") is not DeckState.STACKED:
-        assert house.chore()
+        assert house.do_next_task()
     house.ask(act.RemoveDeck, "red-1")
     house.ask(act.TakeOutOfService, "shoe", "covered")
     assert not house.find("turn.passed")
@@ -512,13 +512,13 @@ def test_the_deck_that_is_left_without_a_shuffler_is_due() -> None:
     assert [(event.clause, event.data["back"]) for event in house.find("turn.passed")] == [(("3.B",), "blue")]
     one = House(ONE).open()
     one.ask(act.TakeOutOfService, "shuffler", "covered")
-    assert not one.find("turn.passed"), "its turn it is already"
+    assert not one.find("turn.passed"), "it is already its turn"
 
 
 @clause("13.H")
 def test_a_device_that_returns_is_there_and_as_wrong_as_it_was() -> None:
     house = House(ONE).open()
-    house.lose("shoe")
+    house.disconnect("shoe")
     house.tick(20)
     house.ask(act.TakeOutOfService, "shoe", "covered")
     house.connect("shoe")
@@ -598,9 +598,7 @@ def test_a_wrong_number_is_any_number_but_the_right_one() -> None:
 
 
 @clause("8.G")
-@pytest.mark.parametrize(
-    ("misdealt", "why"), [(True, "cards were misdealt"), (False, "the deck does not have its cards")]
-)
+@pytest.mark.parametrize(("misdealt", "why"), [(True, "cards were misdealt"), (False, "the deck is not complete")])
 def test_the_answer_about_a_misdeal_is_kept(misdealt: bool, why: str) -> None:
     house = House(MANUAL).open()
     house.deal((1,))
@@ -626,7 +624,7 @@ def test_a_deck_that_has_left_is_told_from_one_that_never_was() -> None:
     house = House(ONE).open()
     house.ask(act.UnloadDeck, "red-1")
     while house.deck("red-1") is not DeckState.STACKED:
-        assert house.chore()
+        assert house.do_next_task()
     house.ask(act.RemoveDeck, "red-1")
     assert house.refused(act.InsertDeck, "red-1").data["reason"] == "deck red-1 has left the table for good"
     unknown = house.refused(act.InsertDeck, "red-9")

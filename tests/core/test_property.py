@@ -1,4 +1,4 @@
-"""Random people, devices, faults and time against the core: what must hold after every step, whatever happens."""
+"""Property test: random actions, devices, faults and times, and what must be true after every step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ACTIONS = [kind for kind in act.AnyAction.__args__ if kind is not act.Configure]
 
 
 class Watch:
-    """What the rules ask, told once more from the events alone, and in other words than the core's."""
+    """An independent check of the rules, from the events alone and without the core's code."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -77,13 +77,13 @@ class Watch:
         self.method = setup.method
 
     def see(self, event: Entry, house: House) -> None:
-        """One event."""
+        """Check one event."""
         kind, data = event.kind, event.data
         deck = data.get("deck", "")
         if kind in ("deck.loaded", "round.started", "shuffle.started", "deck.inserted", "cut.made"):
             assert deck not in self.out, f"{kind} with a locked-out deck"
         if kind == "deck.received":
-            assert deck not in self.back, "a deck comes once"
+            assert deck not in self.back, "a deck arrives only once"
             self.back[deck] = data["back"]
             if data["prepared"]:
                 self.mixed[deck] = "hand"
@@ -129,7 +129,7 @@ class Watch:
             held = self.setup.hold_dealer and self.method is Method.AUTOMATED_SHOE
             dealt = {hand: number for hand, number in self.hands.items() if not (held and hand == "dealer")}
             assert dealt
-            assert all(number == 3 for number in dealt.values()), "three cards a stack"
+            assert all(number == 3 for number in dealt.values()), "three cards in a stack"
         elif kind == "dealer.revealed":
             assert all(number == 3 for number in self.hands.values())
         elif kind == "wagers.returned":
@@ -157,7 +157,7 @@ class Watch:
         here = [name for name in self.back if name not in self.out]
         if len(here) == 2:
             assert shuffler is not None, "two decks without a shuffler"
-            assert self.back[deck] != self.last_back, "the due deck only"
+            assert self.back[deck] != self.last_back, "only the deck whose turn it is"
         self.last_back = self.back[deck]
         self.hands = {}
         self.wagers.add(data["round"])
@@ -165,7 +165,7 @@ class Watch:
 
 
 class Rounds(RuleBasedStateMachine):
-    """The machine that hypothesis plays."""
+    """The state machine that hypothesis explores."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,23 +212,23 @@ class Rounds(RuleBasedStateMachine):
     @rule()
     def a_good_round(self) -> None:
         house = self.house
-        house.works = house.takes = True
+        house.auto_work = house.auto_take = True
         if house.at() is TableState.BETTING:
             house.attempt(act.CloseBets, (1, 2))
             if house.at() is TableState.DEALING and house.state.method != "automated_shoe":
-                house.lay()
+                house.deal_by_hand()
 
     @rule(steps=st.integers(1, 25))
     def good_people(self, steps: int) -> None:
         house = self.house
-        house.works = house.takes = True
+        house.auto_work = house.auto_take = True
         for _ in range(steps):
             state = house.state
             if state.table is TableState.BETTING:
                 return
             if state.table in (TableState.ACTING, TableState.REVEALING, TableState.CLEARING):
                 self._settle()
-            elif not house.chore():
+            elif not house.do_next_task():
                 self._bring_decks()
 
     def _settle(self) -> None:
@@ -286,16 +286,16 @@ class Rounds(RuleBasedStateMachine):
         if device not in house.devices:
             return
         if what == "lose":
-            house.lose(device)
+            house.disconnect(device)
         elif what == "connect":
             house.connect(device)
         elif what == "restart":
             house.devices[device].failed = False
             house.restart(device)
         elif what in ("slow", "fast"):
-            house.works = what == "fast"
+            house.auto_work = what == "fast"
         else:
-            house.takes = what == "take"
+            house.auto_take = what == "take"
 
     @rule(device=DEVICES, kind=st.integers(0, 7), command=st.integers(0, 400), cards=st.integers(-1, 54),
           place=st.sampled_from([Place.EXIT, Place.HELD, Place.INFEED, Place.SHOE]))  # fmt: skip
@@ -343,16 +343,16 @@ class Rounds(RuleBasedStateMachine):
                 self.house.move(deck, place, "floor", 1)
                 return
 
-    # --- and in the end -----------------------------------------------------------------------------------------------
+    # --- at the end ---------------------------------------------------------------------------------------------------
 
     def teardown(self) -> None:
-        """Whatever has happened, good people bring the table back into play."""
+        """Whatever has happened, people who follow the rules bring the table back into play."""
         if not hasattr(self, "house"):
             return
         house = self.house
         house.faults.clear()
         house._todo.clear()
-        house.works = house.takes = True
+        house.auto_work = house.auto_take = True
         for name, device in house.devices.items():
             device.failed = device.door_open = False
             house.restart(name)
@@ -372,28 +372,28 @@ class Rounds(RuleBasedStateMachine):
                 house.attempt(act.PutInService, name)
         if state.table is TableState.DEALING:
             if state.method is Method.AUTOMATED_SHOE:
-                if not house.chore():
+                if not house.do_next_task():
                     house.attempt(act.ReportDealerExposed)
             else:
-                house.lay()
+                house.deal_by_hand()
         elif state.table in (TableState.ACTING, TableState.REVEALING, TableState.CLEARING):
             before = len(house.events)
             self._settle()
-            if not any(e.kind not in ("action.refused",) for e in house.events[before:]) and not house.chore():
+            if not any(e.kind not in ("action.refused",) for e in house.events[before:]) and not house.do_next_task():
                 house.attempt(act.ReportWrongNumber, "dealer", 2)
         elif state.table is TableState.IDLE:
-            if not house.chore():
+            if not house.do_next_task():
                 for name in list(state.decks):
                     house.attempt(act.SpreadDeck, name)
                 house.attempt(act.PlayerArrived)
-        elif not house.chore():
+        elif not house.do_next_task():
             self._bring_decks()
             for name in list(state.decks):
                 old = [e for e in house.attempt(act.InsertDeck, name) if "3.C" in e.clause]
                 if old or "remove" in house.table.next_step().text:
                     house.attempt(act.UnloadDeck, name)
                     for _ in range(20):
-                        house.chore()
+                        house.do_next_task()
                     house.attempt(act.RemoveDeck, name)
             if state.method is not house.setup.method:
                 for name in list(state.decks):
@@ -406,7 +406,7 @@ Rounds.TestCase.settings = settings(
     max_examples=220,
     stateful_step_count=40,
     derandomize=True,
-    phases=(Phase.explicit, Phase.generate),  # a failing story is told as it is: shortening it takes minutes
+    phases=(Phase.explicit, Phase.generate),  # a failing example is shown unshortened: shrinking it takes minutes
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -1,4 +1,4 @@
-"""A round with the automated shoe, and the turn of two decks."""
+"""Rounds with the automated shoe, and two decks taking turns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_stacks_of_three_go_to_the_seats_that_wagered_from_the_left() -> None:
 @clause("10.B(1)(2)")
 def test_the_next_stack_comes_only_when_the_last_was_taken() -> None:
     house = House().open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1, 2))
     for expected in ("seat1", "seat2", "dealer"):
         assert house.state.devices["shoe"].at_exit is not None
@@ -98,10 +98,10 @@ def test_no_round_starts_while_the_other_deck_is_not_in_the_shuffler() -> None:
     assert house.deck("blue-1") is DeckState.LOADED
     assert house.deck("red-1") is DeckState.RACKED
     assert house.refused(act.CloseBets, (1,))
-    house.works = False
+    house.auto_work = False
     house.insert("red-1")
-    assert house.at() is TableState.WAITING, "in the infeed it is not shuffled yet"
-    house.works = True
+    assert house.at() is TableState.WAITING, "a deck in the infeed is not shuffled yet"
+    house.auto_work = True
     house.tick()
     assert house.at() is TableState.BETTING
 
@@ -151,7 +151,7 @@ def test_the_dealers_cards_are_shown_after_the_players() -> None:
 @clause("10.B(5)")
 def test_the_round_is_not_complete_while_the_shoe_holds_cards() -> None:
     house = House().open()
-    house.takes = False
+    house.auto_take = False
     house.ask(act.CloseBets, (1,))
     house.take("shoe")
     house.take("shoe")
@@ -175,11 +175,11 @@ def test_every_hand_can_be_told_afterwards() -> None:
     house.ask(act.CollectHand, "seat4")
     house.ask(act.RevealDealer)
     house.ask(act.CollectAll)
-    told = rebuild(house.events, 1)
-    assert told["deck"] == "red-1"
-    assert told["hands"]["seat4"] == {"cards": 3, "kinds": ["gold dragon", "rabbit", "rabbit"]}
-    assert told["collected"] == ["seat4", "seat1", "dealer"]
-    assert told["ended"] == "round.completed"
+    rebuilt = rebuild(house.events, 1)
+    assert rebuilt["deck"] == "red-1"
+    assert rebuilt["hands"]["seat4"] == {"cards": 3, "kinds": ["gold dragon", "rabbit", "rabbit"]}
+    assert rebuilt["collected"] == ["seat4", "seat1", "dealer"]
+    assert rebuilt["ended"] == "round.completed"
     assert rebuild(house.events, 9) == {}
 
 

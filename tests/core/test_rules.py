@@ -1,4 +1,4 @@
-"""`shoectl rules` and `shoectl diagram`: no clause without a guard and a test; and the core is pure."""
+"""`shoectl rules` and `shoectl diagram`: every clause has a guard and a test; and the core is pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_test_that_is_named_is_there() -> None:
 
 
 def test_no_clause_is_named_in_the_core() -> None:
-    """The core refers to rules by name; which clause that is, only the game's rulebook says."""
+    """The core refers to rules by name; only the game's rulebook has clause numbers."""
     looks = re.compile(r'"(?:[2-9]|1[0-3])(?:\.[A-J](?:\([0-9]\))*)?"')
     for path in CORE:
         assert not looks.findall(path.read_text()), f"{path.name} names a clause"

@@ -1,4 +1,4 @@
-"""Every set-up: the legal ones are taken, the others refused with their clause; and games are data."""
+"""Every set-up: legal ones are accepted, others refused with their clause. Another game is only data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MATRIX = list(itertools.product(Method, SHUFFLERS, DECKS, SEATS, (False, True)))
 
 
 def expected(method: Method, shuffler: str, decks: str, seats: int, hold: bool) -> set[str]:
-    """The clauses that a combination breaks, said once more and in another way."""
+    """The clauses that a combination breaks, worked out independently of the core."""
     kind = SHUFFLERS[shuffler]
     broken = set()
     if seats not in (1, 6):
@@ -130,7 +130,7 @@ def test_a_device_that_does_not_fit_the_set_up_is_refused() -> None:
     assert house.device("shuffler") == "unknown"
 
 
-# --- another game, without touching anything else -------------------------------------------------------------------
+# --- another game, without changing any code ------------------------------------------------------------------------
 
 TWO_HANDS = (Deal("player", 1), Deal("banker", 1), Deal("player", 1), Deal("banker", 1))
 LITTLE_BACCARAT = Game(
@@ -153,7 +153,7 @@ def test_a_game_with_two_hands_and_a_third_card_fits(method: Method) -> None:
     assert house.state.decks["red-1"].cards["banker"] == 2
     house.ask(act.RequestCard, "player")
     if method is Method.MANUAL_SHOE:
-        house.lay()
+        house.deal_by_hand()
     assert house.state.decks["red-1"].cards["player"] == 3
     assert house.refused(act.RequestCard, "player")
     house.finish()

@@ -1,4 +1,4 @@
-"""Chapter 5: shuffling, counting, cutting, the age of decks, and what happens when a count fails."""
+"""Shuffling, counting and cutting (chapter 5), the age of decks, and wrong counts."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_a_wrong_count_locks_the_deck_out_for_good(fault: str) -> None:
         assert (refusal.kind, refusal.clause) == ("action.refused", ("5.D",))
     house.work(stop=TableState.WAITING)
     assert "red-1" in house.state.retired
-    assert house.at() is TableState.WAITING, "the warning is cleared by the floor once the deck is gone"
+    assert house.at() is TableState.WAITING, "a floorperson clears the warning once the deck is gone"
     assert house.refused(act.ReceiveDeck, "red-1", "red").clause == ("5.D",)
     assert "new red deck" in house.table.next_step().text
     house.receive("red-2", "red")
     house.work()
     assert house.at() is TableState.BETTING
-    assert house.find("betting.opened")[-1].data["deck"] == "blue-1", "alternation goes on"
+    assert house.find("betting.opened")[-1].data["deck"] == "blue-1", "the decks keep alternating"
     same_after_snapshot(house)
 
 
@@ -58,7 +58,7 @@ def test_the_floor_clears_a_count_warning_and_only_then() -> None:
     for _ in range(9):
         if "red-1" in house.state.retired:
             break
-        house.chore()
+        house.do_next_task()
     assert house.state.warnings["red-1.count"].gone
     assert house.refused(act.ClearWarning, "red-1.count", role=Role.DEALER).clause == ("5.D",)
     assert house.at() is TableState.SUSPENDED
@@ -99,7 +99,7 @@ def test_only_a_complete_shuffle_makes_a_deck_that_can_be_played() -> None:
     house = House(Setup(backs=("red",)))
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
-    house.works = False
+    house.auto_work = False
     house.work()
     (_, id, _) = house._todo.popleft()
     house._answer("shuffler", id)
@@ -124,10 +124,10 @@ def test_sensors_that_disagree_are_a_fault_never_an_average() -> None:
     house.receive("red-1", "red")
     house.faults["shuffler", "Deliver"] = "miscount"
     house.work()
-    told = house.find("ledger.disagreed")
-    assert told[0].data["missing"] == 1
-    assert house.events[told[0].data["by_event"] - 1].kind == "deck.recalled"
-    assert house.at() is TableState.BETTING, "the cards came out, were 53, and were shuffled again"
+    differences = house.find("ledger.disagreed")
+    assert differences[0].data["missing"] == 1
+    assert house.events[differences[0].data["by_event"] - 1].kind == "deck.recalled"
+    assert house.at() is TableState.BETTING, "all 53 cards came out and were shuffled again"
     assert len(house.find("shuffle.completed")) == 2
 
 
@@ -199,7 +199,7 @@ def test_a_recut_before_the_first_card_and_not_later(setup: Setup) -> None:
     house.work()
     assert house.at() is TableState.BETTING
     assert len(house.find("cut.made")) == 3
-    assert not house.find("deck.shuffled_by_hand"), "a recut is no reshuffle"
+    assert not house.find("deck.shuffled_by_hand"), "a recut is not a reshuffle"
     house.deal()
     assert house.refused(act.RequireRecut, "red-1").clause == ("5.G",)
 
@@ -225,7 +225,7 @@ def test_a_deck_past_its_time_starts_no_round(method: Method, hours: int) -> Non
     house.tick(HOUR)
     assert not house.find("round.voided"), "a running round is never interrupted"
     if method is not Method.AUTOMATED_SHOE:
-        house.lay()
+        house.deal_by_hand()
     house.finish()
     assert house.attempt(act.InsertDeck, "red-1")[0].clause == ("3.C",)
     assert "remove" in house.table.next_step().text

@@ -83,7 +83,7 @@ def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -
     shoe = house.state.devices["shoe"]
     assert shoe.state is DeviceState.UNKNOWN
     assert not shoe.online
-    assert house.state.warnings["shoe.gap"].text.startswith("the journal lacks events ")
+    assert house.state.warnings["shoe.gap"].text.startswith("the journal is missing events ")
     assert [event.clause for event in house.events if event.kind == "round.voided"] == [("13.G",)]
     assert house.state.table is TableState.VOIDING
     seq = house.state.seq
@@ -93,7 +93,7 @@ def test_what_became_of_the_cards_is_not_guessed(house: House, tmp_path: Path) -
 
     accept = act.AcceptDevice(device="shoe", who=WHO[Role.TECHNICIAN], role=Role.TECHNICIAN)
     (refused,) = house.report(accept)
-    assert refused.data["possible_when"] == "every card is taken out and counted"
+    assert refused.data["possible_when"] == "every card has been taken out and counted"
     assert house.state.devices["shoe"].state is DeviceState.UNKNOWN
 
     assert people.work()

@@ -1,7 +1,7 @@
-"""A house around the core: devices that do what real ones do, people who do what they are asked, physical cards.
+"""Drives the core in tests, with simulated devices, people and physical cards.
 
-The cards here are the truth that the core's ledger is put against: the devices and people move these, and tell the
-core what they saw. After every report the fold of all events is compared with the state.
+Devices and people move the cards of `House.cards` and report to the core what they observe, so the core's ledger can be
+compared with where the cards really are. `House.check` compares the state with that rebuilt from all events.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class House:
         self.events: list[Entry] = []
         self.last: list[Entry] = []
         self.folded = State()
-        self.cards: dict[str, dict[str, int]] = {}  # deck → place → cards, as they really lie
+        self.cards: dict[str, dict[str, int]] = {}  # deck → place → cards, as they really are
         self.devices: dict[str, FakeDevice] = {}
         self.faults: dict[tuple[str, str], str] = {}  # (device, command) → what goes wrong with the next one
-        self.works = True  # devices carry commands out by themselves
-        self.answers = True  # they take on locks and lights
-        self.takes = True  # the dealer takes what lies at an exit
+        self.auto_work = True  # devices carry out commands without `step`
+        self.answers = True  # devices accept lock and light commands
+        self.auto_take = True  # the dealer takes cards at an exit without being asked
         self.kinds: list[int] = []  # what a recognising shoe sees next
         self.shuffled_kinds: list[int] = list(self.setup.game.copies)
         self._todo: deque[tuple[str, int, dict[str, Any]]] = deque()
-        self._side: deque[tuple[str, int, dict[str, Any]]] = deque()  # locks and lights: at once, and also while busy
+        self._side: deque[tuple[str, int, dict[str, Any]]] = deque()  # lock and light commands: also while busy
         self._busy = False
         self.do(act.Configure(setup=self.setup, who="tess", role=Role.TECHNICIAN))
         if connect:
@@ -103,11 +103,11 @@ class House:
         return self.state.decks[name].state
 
     def device(self, name: str) -> DeviceState:
-        """How a device is now."""
+        """The state of a device now."""
         return self.state.devices[name].state
 
     def handle(self, report: Report) -> list[Entry]:
-        """One report, and then whatever the devices make of it."""
+        """Handle a report, then let the devices and the dealer react."""
         self.now += 1.0
         made = self.table.handle(report, self.now)
         self._keep(made)
@@ -128,7 +128,7 @@ class House:
             assert not event.kind.startswith("ledger.broken"), event
 
     def check(self) -> None:
-        """What must hold after every report."""
+        """Check what must be true after every report."""
         assert encode(self.folded) == encode(self.state)
         for name, deck in self.state.decks.items():
             assert sum(deck.cards.values()) == self.setup.game.deck_size, name
@@ -140,21 +140,21 @@ class House:
         self._busy = True
         try:
             while True:
-                if self._todo and self.works:
+                if self._todo and self.auto_work:
                     self._carry_out(*self._todo.popleft())
-                elif not (self.takes and self.works and self._take_any()):
+                elif not (self.auto_take and self.auto_work and self._take_any()):
                     break
         finally:
             self._busy = False
 
     def step(self) -> None:
-        """One device carries out one command, where they do not by themselves."""
+        """One device carries out one command; for use when `auto_work` is off."""
         self._busy = True
         self._carry_out(*self._todo.popleft())
         self._busy = False
 
     def report(self, name: str, event_type: type[wire.EventMessage], /, **fields: Any) -> None:
-        """A device's event."""
+        """A device reports an event."""
         device = self.devices[name]
         device.number += 1
         if device.online:
@@ -169,7 +169,7 @@ class House:
     # --- devices ----------------------------------------------------------------------------------------------------
 
     def connect(self, name: str, *, boot: int | None = None) -> list[Entry]:
-        """A device is there; a new boot is a restart."""
+        """A device connects; with a new boot number it has restarted."""
         device = self.devices.setdefault(name, FakeDevice(boot or 1000 + len(self.devices)))
         if boot and boot != device.boot:
             self.devices[name] = device = FakeDevice(boot, jammed=device.jammed, presented_by=0)
@@ -187,7 +187,7 @@ class House:
         self._side = deque(todo for todo in self._side if todo[0] != name)
         return self.connect(name, boot=self.devices[name].boot + 1)
 
-    def lose(self, name: str) -> list[Entry]:
+    def disconnect(self, name: str) -> list[Entry]:
         """The cable is out."""
         self.devices[name].online = False
         return self.handle(LinkLost(name))
@@ -196,7 +196,7 @@ class House:
         self.handle(CommandReply(name, id, wire.Refused(id, reason) if reason else wire.Done(id)))
 
     def _lock_or_show(self, name: str, id: int, command: dict[str, Any]) -> None:
-        """No cycle, and no time passes."""
+        """Carry out a lock or light command: not a cycle, and no time passes."""
         device, kind = self.devices[name], command["name"]
         if not device.online:
             device.waiting.append((id, command))
@@ -336,7 +336,7 @@ class House:
     # --- cards and hands --------------------------------------------------------------------------------------------
 
     def count(self, *places: str) -> int:
-        """How many cards really lie there."""
+        """How many cards are really there."""
         return sum(cards.get(place, 0) for cards in self.cards.values() for place in places)
 
     def _deck_at(self, place: str) -> str:
@@ -350,7 +350,7 @@ class House:
         cards[target] = cards.get(target, 0) + number
 
     def move_all(self, source: str, target: str) -> None:
-        """Move all real cards of a place."""
+        """Move all real cards from one place to another."""
         for deck, cards in self.cards.items():
             self.move(deck, source, target, cards.get(source, 0))
 
@@ -358,7 +358,7 @@ class House:
         return any(self.take(name) for name in self.devices if self.devices[name].online)
 
     def take(self, name: str) -> bool:
-        """A person takes what lies at the exit, and lays it where it belongs."""
+        """A person takes the cards at the exit and puts them where they belong; False if there are none."""
         number = self.count(EXIT[name])
         if not number:
             return False
@@ -366,7 +366,7 @@ class House:
         given, round_ = self.state.devices[name].at_exit, self.state.round
         target = "table"
         if name == "shoe" and round_ and round_.void and not (given and given.name == "Eject" and not given.target):
-            target = "taken"  # the dealer has it in the hand until asked for it
+            target = "taken"  # the dealer keeps it until asked for it
         elif given and name == "shoe" and round_ and not round_.void:
             target = "rack" if given.target == "stub" else given.target
             if round_.to_rack and target != "rack":
@@ -386,19 +386,19 @@ class House:
     def ask(
         self, kind: type[Action], *fields: Any, role: Role | None = None, who: str = "", **more: Any
     ) -> list[Entry]:
-        """A person of the role that fits acts; it must not be refused."""
+        """A person with a suitable role acts; the action must not be refused."""
         made = self.attempt(kind, *fields, role=role, who=who, **more)
         refused = [event for event in made if event.kind in ("action.refused", "cut.refused")]
         assert not refused, refused
         return made
 
     def attempt(self, kind: type[Action], *f: Any, role: Role | None = None, who: str = "", **more: Any) -> list[Entry]:
-        """A person tries something."""
+        """A person acts; the action may be refused."""
         role = role or kind.roles[0]
         return self.do(kind(*f, role=role, who=who or WHO[role], **more))
 
     def refused(self, kind: type[Action], *fields: Any, **more: Any) -> Entry:
-        """A person tries what is not allowed, and is told why."""
+        """A person attempts something that must be refused; returns the refusal."""
         before = encode(self.state)
         made = self.attempt(kind, *fields, **more)
         event = next(e for e in made if e.kind in ("action.refused", "cut.refused"))
@@ -416,15 +416,15 @@ class House:
         """All events of a kind."""
         return [event for event in self.events if event.kind == kind]
 
-    # --- whole courses ----------------------------------------------------------------------------------------------
+    # --- whole procedures -------------------------------------------------------------------------------------------
 
     def receive(self, deck: str, back: str, *, prepared: bool = False) -> None:
-        """A deck comes to the table."""
+        """A deck arrives at the table."""
         self.cards[deck] = {"table": self.setup.game.deck_size}
         self.ask(act.ReceiveDeck, deck, back, prepared)
 
     def open(self, *, prepared: bool = False) -> House:
-        """Open the table with new decks and go on until bets can be made."""
+        """Open the table with new decks and continue until bets can be made."""
         self.ask(act.OpenTable)
         for back in self.setup.backs:
             self.receive(f"{back}-1", back, prepared=prepared)
@@ -433,14 +433,14 @@ class House:
         return self
 
     def work(self, *, stop: TableState = TableState.BETTING, spare: int = 0) -> None:
-        """People do what has to be done until nothing is left, or the table is where it should be."""
+        """People do what has to be done until nothing is left to do, or the table is in the state `stop`."""
         for _ in range(300):
-            if self.state.table is stop or not self.chore():
+            if self.state.table is stop or not self.do_next_task():
                 return
-        raise AssertionError(f"no end: {self.table.next_step()}")
+        raise AssertionError(f"people never finish: {self.table.next_step()}")
 
-    def chore(self) -> bool:
-        """One thing that a good dealer or floorperson does now; False if there is none."""
+    def do_next_task(self) -> bool:
+        """Do the next thing that a dealer or floorperson should do; False if there is none."""
         state = self.state
         if state.table is TableState.VOIDING and state.round and state.round.wagers_open:
             return not_refused(self.attempt(act.ReturnWagers))
@@ -449,28 +449,28 @@ class House:
         for name, device in state.devices.items():
             if device.state is DeviceState.JAMMED and self.devices[name].online:
                 return not_refused(self.attempt(act.FreeJam, name))
-            if device.hindered and not self.takes_away(name):
-                for deck in state.retired:  # somebody had said it, and not done it
-                    self.everything(deck, "away")
+            if device.hindered and not self.take_if_online(name):
+                for deck in state.retired:  # it was reported as removed, but its cards were not
+                    self.move_whole_deck(deck, "away")
                 for deck, found in state.decks.items():
                     if found.state is DeckState.INFEED and name == "shuffler":
-                        self.everything(deck, "infeed")
+                        self.move_whole_deck(deck, "infeed")
                     elif not any(found.cards.get(place) for place in INSIDE[name]):
                         for place in INSIDE[name]:
                             self.move(deck, place, "table", 60)
                 return not_refused(self.attempt(act.TryAgain, name))
-            if device.at_exit and self.works and self.take(name):
+            if device.at_exit and self.auto_work and self.take(name):
                 return True
         for key, warned in state.warnings.items():
             if warned.gone:
                 return not_refused(self.attempt(act.ClearWarning, key, role=Role.FLOOR))
-        return any(self._deck_chore(name) for name in list(state.decks))
+        return any(self._do_deck_task(name) for name in list(state.decks))
 
-    def takes_away(self, name: str) -> bool:
-        """Whether cards lay at the exit and were taken."""
+    def take_if_online(self, name: str) -> bool:
+        """Take the cards at the exit; False if there are none."""
         return self.devices[name].online and self.take(name)
 
-    def _deck_chore(self, name: str) -> bool:
+    def _do_deck_task(self, name: str) -> bool:
         state, deck = self.state, self.state.decks[name]
         easy: dict[DeckState, type[act.OnDeck]] = {
             DeckState.RECEIVED: act.InspectDeck,
@@ -482,7 +482,7 @@ class House:
         if deck.state in easy and state.table in (TableState.OPENING, TableState.WAITING):
             return not_refused(self.attempt(easy[deck.state], name))
         if deck.state in (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT):
-            return self._gather_chore(name)
+            return self._do_gathering_task(name)
         if state.table not in (TableState.WAITING, TableState.OPENING, TableState.SUSPENDED):
             return False
         shuffler = in_service(state, "shuffler")
@@ -503,7 +503,7 @@ class House:
         return False
 
     def insert(self, name: str) -> bool:
-        """The dealer puts a deck into the shuffler; the cards first, as in life."""
+        """The dealer puts a deck into the shuffler; the cards move before it is reported, as at a real table."""
         before = dict(self.cards[name])
         if any(cards.get(p) for d, cards in self.cards.items() for p in INSIDE["shuffler"] if d != name):
             return False
@@ -513,7 +513,7 @@ class House:
         self.cards[name] = before
         return False
 
-    def _gather_chore(self, name: str) -> bool:
+    def _do_gathering_task(self, name: str) -> bool:
         from controller.core.ledger import DEVICE_OF
         from controller.core.rules.gathering import emptied_by_device, next_place
 
@@ -539,17 +539,17 @@ class House:
         return not_refused(self.attempt(act.GatherCards, name, place, number))
 
     def gather_real(self, deck: str, target: str) -> None:
-        """All real cards of a deck that lie on the table or in the rack go to one place."""
+        """Move all real cards of a deck from the table and the rack to one place."""
         for place in ("table", "rack"):
             self.move(deck, place, target, self.cards[deck].get(place, 0))
 
-    def everything(self, deck: str, target: str) -> None:
-        """All real cards of a deck, wherever they lie but on the floor, go to one place."""
+    def move_whole_deck(self, deck: str, target: str) -> None:
+        """Move all real cards of a deck to one place, except those on the floor."""
         for place in [place for place in self.cards[deck] if place not in ("floor", target)]:
             self.move(deck, place, target, self.cards[deck][place])
 
     def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> list[Entry]:
-        """A whole round, from the closing of the bets to the next betting."""
+        """Play a whole round, from the closing of the bets until bets can be made again."""
         start = len(self.events)
         self.deal(seats)
         self.finish()
@@ -560,10 +560,10 @@ class House:
         """Close the bets and deal."""
         self.ask(act.CloseBets, seats)
         if self.state.method != "automated_shoe":
-            self.lay()
+            self.deal_by_hand()
 
-    def lay(self) -> None:
-        """The dealer lays the cards by hand."""
+    def deal_by_hand(self) -> None:
+        """The dealer deals all cards by hand."""
         round_ = self.state.round
         assert round_ is not None
         source = {"manual_shoe": "manual_shoe", "hand": "hand"}[round_.method]
@@ -572,7 +572,7 @@ class House:
         self.ask(act.FinishDeal)
 
     def finish(self) -> None:
-        """From acting to the rack."""
+        """Finish the round, from the players acting until all cards are in the rack."""
         self.stub()
         self.ask(act.PlayersActed)
         self.ask(act.RevealDealer)
@@ -584,7 +584,7 @@ class House:
         self.ask(act.CollectAll)
 
     def stub(self, number: int | None = None) -> None:
-        """Take the stub out by hand where the shoe does not, and count it where it is due."""
+        """Take the stub out by hand if the shoe does not, and count it if that is due."""
         from controller.core.rules.dealing import stub_may_leave
         from controller.core.rules.guards import stub_count_due
 
@@ -600,19 +600,19 @@ class House:
 
 
 def not_refused(made: list[Entry]) -> bool:
-    """Whether a person's action was taken."""
+    """Whether a person's action was accepted."""
     return not any(event.kind in ("action.refused", "cut.refused") for event in made)
 
 
 def same_after_snapshot(house: House) -> None:
-    """A snapshot gives the same state, and the fold of everything too."""
+    """Check that a snapshot and the fold of all events both give the same state."""
     house.check()
     assert encode(decode(encode(house.state))) == encode(house.state)
     assert encode(fold(house.events)) == encode(house.state)
 
 
 def house_in(state: TableState) -> House:
-    """A house that has come to this state by its own way."""
+    """A house whose table has reached this state in the ordinary way."""
     house = House()
     if state is TableState.CLOSED:
         return house
@@ -622,12 +622,12 @@ def house_in(state: TableState) -> House:
         return house
     house.open()
     if state is TableState.SUSPENDED:
-        house.lose("shuffler")
+        house.disconnect("shuffler")
         house.tick(20)
     elif state is TableState.IDLE:
         house.ask(act.IdleTable)
     elif state is TableState.DEALING:
-        house.takes = False
+        house.auto_take = False
         house.ask(act.CloseBets, (1,))
     elif state is TableState.STUB_COUNT:
         house.faults["shoe", "Eject"] = "miscount"

@@ -1,1 +1,1 @@
-"""How each event changes the state: one function for each kind that changes more than a machine and the ledger."""
+"""How events change the state, beyond the state machines and the ledger: one function for each kind of event."""

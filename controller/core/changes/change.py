@@ -1,6 +1,6 @@
-"""The register of the functions that change a state by an event."""
-# mypyc
+"""Registers the function that changes the state for each kind of event."""
 
+# mypyc
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ CHANGES: Final[dict[type[Event], Change]] = {}
 
 
 def changes(*events: type[Event]) -> Callable[[Changing], Changing]:
-    """Mark the function that changes the state by these events."""
+    """Mark the function that changes the state for these events."""
 
     def register(change: Changing) -> Changing:
         for event in events:

@@ -52,14 +52,14 @@ def _connected(state: State, event: DeviceConnected) -> None:
 
 @changes(DeviceSeen)
 def _seen(state: State, event: DeviceSeen) -> None:
-    """A device that is out of service has come or gone."""
+    """A device that is out of service has connected or disconnected."""
     device = state.devices[event.device]
     device.online = event.online
     _boot(device, event.boot)
 
 
 def _boot(device: Device, boot: int) -> None:
-    """A new life of the device's memory: what it was told before is gone."""
+    """After a restart without its memory, the device has forgotten everything it was sent."""
     if device.boot != boot:
         device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
         device.busy_ms, device.told = -1, 0
@@ -68,7 +68,7 @@ def _boot(device: Device, boot: int) -> None:
 
 @changes(DevicePoweredUp)
 def _powered_up(state: State, event: DevicePoweredUp) -> None:
-    """It has kept its memory, but its lock and its light are as after any start."""
+    """The device has kept its memory, but it starts unlocked and without a light."""
     device = state.devices[event.device]
     device.locked, device.shown = False, ""
 
@@ -117,7 +117,7 @@ def _in(state: State, event: DeviceInService) -> None:
 def _given(state: State, event: CommandGiven) -> None:
     device = state.devices[event.device]
     command = command_of(state.seq, event.boot, event.command)
-    if event.stays:  # no cycle
+    if event.stays:  # not a cycle
         device.beside.append(Given(command))
         if isinstance(command, Indicate):
             device.shown = f"{int(command.light)} {command.text}"
@@ -145,7 +145,7 @@ def _answered(state: State, event: CommandAnswered) -> None:
             device.busy_ms = -1
     for given in [given for given in device.beside if given.id == event.id]:
         device.beside.remove(given)
-        if event.answer != "done":  # it cannot, whatever it said of itself: never asked again in this life
+        if event.answer != "done":  # it cannot do this after all: not asked again until it restarts
             device.can_lock &= isinstance(given.command, Indicate)
             device.can_show &= not isinstance(given.command, Indicate)
 
@@ -180,8 +180,8 @@ def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
     given = device.late if late else device.doing
     if given:
         given.presented = event.cards
-        if event.cards:  # no cards, nothing to wait for
-            device.at_exit = copy(given)  # the two live on apart
+        if event.cards:  # otherwise there is nothing to be taken
+            device.at_exit = copy(given)  # the two change independently from here on
 
 
 @changes(CardsGathered)
@@ -190,7 +190,7 @@ def _gathered(state: State, event: CardsGathered) -> None:
 
 
 def nothing_at_exit(state: State, name: str) -> None:
-    """A person has emptied the device: what it reports later about those cards is counted already."""
+    """A person has emptied the device: ignore what it reports about those cards later."""
     device = state.devices.get(name)
     if device:
         device.at_exit = device.late = None

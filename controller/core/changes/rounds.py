@@ -46,7 +46,7 @@ def _round(state: State, event: RoundStarted) -> None:
 
 
 def _now(state: State) -> Round:
-    assert state.round is not None, "an event of a round without a round"
+    assert state.round is not None, "an event of a round, but there is no round"
     return state.round
 
 
@@ -156,4 +156,4 @@ def _round_over(state: State) -> None:
 @changes(VoidCompleted)
 def _void_over(state: State, event: VoidCompleted) -> None:
     _round_over(state)
-    state.rounds_uncounted = 0  # every card was gathered and counted, also where the deck has left
+    state.rounds_uncounted = 0  # every card was gathered and counted, even if the deck has left

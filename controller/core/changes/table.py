@@ -1,6 +1,6 @@
-"""How the events of the table as a whole, and of its people, change the state."""
-# mypyc
+"""How events of the table as a whole, and of its people, change the state."""
 
+# mypyc
 from __future__ import annotations
 
 import msgspec
@@ -43,7 +43,7 @@ def _configured(state: State, event: TableConfigured) -> None:
 def _method(state: State, event: MethodChanged) -> None:
     state.method = Method(event.method)
     for deck in state.decks.values():
-        deck.change_due = False  # the time is reckoned anew
+        deck.change_due = False  # the age limit depends on the method
 
 
 @changes(TableOpened)
@@ -85,7 +85,7 @@ def _host_started(state: State, event: HostStarted) -> None:
     state.host = Host(event.boot_id, event.up_ms, event.at_ms)
     for device in state.devices.values():
         if device.state is DeviceState.LOST:
-            device.lost_ms = event.at_ms  # nobody could answer a host that was away
+            device.lost_ms = event.at_ms  # the grace period starts now: the host itself was down
 
 
 @changes(AccessDenied)

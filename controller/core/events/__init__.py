@@ -1,4 +1,4 @@
-"""All kinds of events: `KINDS` has the struct of each by the name under which it is stored."""
+"""All kinds of events: `KINDS` maps the name under which a kind is stored to its struct."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS: dict[str, type[Event]] = {found.kind: found for found in _kinds(Event)}
 
 
 def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any]) -> Entry:
-    """The entry with this number, kind, clauses and fields, as the journal has them."""
+    """The entry with this number, kind, clauses and fields, as stored in the journal."""
     return Entry(seq, tuple(clause), msgspec.convert(data, KINDS[kind]))
 
 

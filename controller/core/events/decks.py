@@ -7,7 +7,7 @@ from controller.core.names import cards, place_name
 
 
 class DeckReceived(PersonEvent):
-    """A deck came to the table; `prepared` if it was inspected and shuffled beforehand."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand."""
 
     kind = "deck.received"
     deck: str
@@ -49,7 +49,7 @@ class DeckVerified(PersonEvent):
 
 
 class DeckSpread(PersonEvent):
-    """A deck lies spread: for the first player, or because nobody plays."""
+    """A deck was spread: for the first player, or because the table is idle."""
 
     kind = "deck.spread"
     deck: str
@@ -70,7 +70,7 @@ class DeckWashed(PersonEvent):
 
 
 class DeckStacked(PersonEvent):
-    """The cards lie in one stack, ready to be shuffled."""
+    """The cards are in one stack, ready to be shuffled."""
 
     kind = "deck.stacked"
     deck: str
@@ -83,7 +83,7 @@ class DeckStacked(PersonEvent):
 
 
 class DeckInserted(Event):
-    """A deck lies in the shuffler's infeed; `who` put it there, if a person reported it and not the sensor."""
+    """A deck is in the shuffler's infeed; `who` put it there, unless the sensor reported it."""
 
     kind = "deck.inserted"
     deck: str
@@ -161,7 +161,7 @@ class CountAccepted(Event):
 
 
 class CountRejected(Event):
-    """A count that does not match; `fits` is False where the number is right and the kinds of cards are wrong."""
+    """A count that does not match; `fits` is False if the number is right but the kinds of cards are wrong."""
 
     kind = "count.rejected"
     deck: str
@@ -246,7 +246,7 @@ class DeckLoaded(Event):
 
 
 class DeckRecalled(Event):
-    """The cards of a deck must be brought together and shuffled again."""
+    """The cards of a deck must be gathered and shuffled again."""
 
     kind = "deck.recalled"
     deck: str
@@ -258,7 +258,7 @@ class DeckRecalled(Event):
 
 
 class DeckGathered(Event):
-    """All cards of a recalled deck lie together."""
+    """All cards of a recalled deck are together."""
 
     kind = "deck.gathered"
     deck: str
@@ -290,7 +290,7 @@ class DeckLockedOut(Event):
 
 
 class DeckRemoved(PersonEvent):
-    """A deck left the table for good; `cards` are those that were declared missing."""
+    """A deck left the table for good; `cards` is the number declared missing."""
 
     kind = "deck.removed"
     deck: str
@@ -302,11 +302,11 @@ class DeckRemoved(PersonEvent):
         return f"{self.who} removed deck {self.deck} from the table."
 
 
-# --- bringing cards together ----------------------------------------------------------------------------------------
+# --- gathering cards ------------------------------------------------------------------------------------------------
 
 
 class CardsGathered(Event):
-    """A person fetched and counted the cards of one place."""
+    """A person gathered and counted the cards of one place."""
 
     kind = "cards.gathered"
     deck: str
@@ -320,7 +320,7 @@ class CardsGathered(Event):
 
 
 class MissingDeclared(PersonEvent):
-    """A floorperson gave up looking for cards; below zero there are too many."""
+    """A floorperson declared cards missing; `cards` is negative if there are too many."""
 
     kind = "missing.declared"
     deck: str
@@ -334,7 +334,7 @@ class MissingDeclared(PersonEvent):
 
 
 class LedgerDisagreed(Event):
-    """What was counted and what the ledger has differ; `by_event` is the event that showed it."""
+    """A count differs from the ledger; `by_event` is the event that showed it."""
 
     kind = "ledger.disagreed"
     deck: str
@@ -348,7 +348,7 @@ class LedgerDisagreed(Event):
 
 
 class LedgerBroken(Event):
-    """The places of a deck do not add up. It never happens; it is looked for all the same."""
+    """The ledger of a deck does not add up. This is checked after every move and should never happen."""
 
     kind = "ledger.broken"
     deck: str

@@ -7,11 +7,11 @@ import msgspec
 from controller.core.events.event import DeviceFact, Move
 from controller.core.names import cards, command_name, spoken
 
-# --- there and lost -------------------------------------------------------------------------------------------------
+# --- connecting and disconnecting -----------------------------------------------------------------------------------
 
 
 class DeviceConnected(DeviceFact):
-    """A device answers and can be used; `can` lists locking and showing, where it does these."""
+    """A device answers and can be used; `can` says whether it can lock and show a light."""
 
     kind = "device.connected"
     boot: int
@@ -33,7 +33,7 @@ class DeviceLost(DeviceFact):
 
 
 class DeviceSeen(DeviceFact):
-    """A device that is out of service came or went."""
+    """A device that is out of service connected or disconnected."""
 
     kind = "device.seen"
     boot: int
@@ -44,7 +44,7 @@ class DeviceSeen(DeviceFact):
 
 
 class DeviceRefused(DeviceFact):
-    """A device answers and cannot be used at this table; `told` is its last event that the journal lacks."""
+    """A device answers but cannot be used at this table; `told` is its last event missing from the journal."""
 
     kind = "device.refused"
     boot: int
@@ -56,7 +56,7 @@ class DeviceRefused(DeviceFact):
 
 
 class DeviceAccepted(DeviceFact):
-    """A person took a device on again whose last events are not in the journal, after emptying it."""
+    """A person accepted a device again, after emptying it, although its last events are not in the journal."""
 
     kind = "device.accepted"
     told: int
@@ -68,7 +68,7 @@ class DeviceAccepted(DeviceFact):
 
 
 class DeviceResumed(DeviceFact):
-    """A device is back and goes on with its cycle."""
+    """A device is back and continues its cycle."""
 
     kind = "device.resumed"
     id: int
@@ -143,7 +143,7 @@ class DeviceHindered(DeviceFact):
 
 
 class DeviceFreed(DeviceFact):
-    """What hindered a device is gone: somebody said so, its door was closed, or an old cycle ended."""
+    """The reason for a refusal is gone: a person reported it, the door was closed, or an old cycle ended."""
 
     kind = "device.freed"
     who: str = ""
@@ -157,7 +157,7 @@ class DeviceFreed(DeviceFact):
 
 
 class DeviceOpened(DeviceFact):
-    """A person said that they reach into a device, so it is unlocked."""
+    """A person reported that they are reaching into a device, so it is unlocked."""
 
     kind = "device.opened"
     who: str
@@ -178,7 +178,7 @@ class DeviceOutOfService(DeviceFact):
 
 
 class DeviceInService(DeviceFact):
-    """A device is used again."""
+    """A device is back in service."""
 
     kind = "device.in_service"
     who: str
@@ -191,7 +191,7 @@ class DeviceInService(DeviceFact):
 
 
 class RecordedCommand(msgspec.Struct, omit_defaults=True):
-    """A command as the journal has it: its name in the protocol, and its arguments."""
+    """A command as stored in the journal: its name in the protocol and its arguments."""
 
     name: str
     cards: int | None = None
@@ -217,7 +217,7 @@ class CommandGiven(DeviceFact):
 
 
 class CommandAnswered(DeviceFact):
-    """What a device said to a command: `done` (accepted), `refused`, or `unknown`."""
+    """How a device answered a command: `done` (accepted), `refused`, or `unknown`."""
 
     kind = "command.answered"
     id: int
@@ -233,7 +233,7 @@ class CommandAnswered(DeviceFact):
 
 
 class CycleCompleted(DeviceFact):
-    """A cycle ended as it should."""
+    """A cycle ended normally."""
 
     kind = "cycle.completed"
     id: int
@@ -256,7 +256,7 @@ class CycleFailed(DeviceFact):
 
 
 class CycleLost(DeviceFact):
-    """What a device was doing is given up."""
+    """A device's cycle is given up: its outcome is unknown."""
 
     kind = "cycle.lost"
     id: int
@@ -270,7 +270,7 @@ class CycleLost(DeviceFact):
 
 
 class DeviceCounted(DeviceFact):
-    """A device counted cards; `fits` is False where it recognises them and the kinds are not those of a deck."""
+    """A device counted cards; `fits` is False if it recognises cards and found the wrong kinds."""
 
     kind = "cards.counted"
     place: str
@@ -291,7 +291,7 @@ class CardTurned(DeviceFact):
 
 
 class CardsPresented(DeviceFact):
-    """Cards came out that belong to no deal: a stub, or a deck that is gathered. `late`: of a cycle given up."""
+    """Cards came out that are not part of a deal: the stub, or a deck being gathered. `late`: of a cycle given up."""
 
     kind = "cards.presented"
     deck: str
@@ -320,7 +320,7 @@ class CardsHeld(DeviceFact):
 
 
 class CardsUnexpected(DeviceFact):
-    """Somebody put in cards, and it is not certain which."""
+    """Somebody put cards in, and it is not certain which deck they belong to."""
 
     kind = "cards.unexpected"
     place: str

@@ -1,4 +1,4 @@
-"""What the table decides or takes note of: the base of all events, and an event in its place in the journal.
+"""The base of all events, and `Entry`: an event with its number and clauses in the journal.
 
 A kind of event is one struct: its fields, its sentence and its actor. Everything that shows or describes events
 derives from these structs: the lines on the screen and in the log, the API's schema, the tables in docs/journal.md.
@@ -16,25 +16,25 @@ Move = tuple[str, str, int]
 
 
 class Actor(StrEnum):
-    """Who or what brings an event about."""
+    """Who or what causes an event."""
 
     PERSON = "person"
     DEVICE = "device"
-    TABLE = "table"  # the rules, without anybody doing anything
+    TABLE = "table"  # the rules, without anybody acting
     HOST = "host"  # the computer that runs the table
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """The event of a device that led to an event of the table; the device may forget it once this is stored."""
+    """The device's event that led to this event. Once this is stored, the device may forget its own."""
 
     device: str
     number: int
 
 
 class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Base of all events. What is stored are the fields; one that has its default is left out."""
+    """Base of all events. The fields are stored, except those that have their default value."""
 
-    kind: ClassVar[str] = ""  # as it is stored: noun.verb
+    kind: ClassVar[str] = ""  # the name under which it is stored: noun.verb
     actor: ClassVar[Actor] = Actor.TABLE
 
     at_ms: int = -1  # on the table's clock; set when the event is emitted
@@ -46,7 +46,7 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class PersonEvent(Event):
-    """Base of what a person did."""
+    """Base of the events that a person causes."""
 
     actor = Actor.PERSON
 
@@ -54,7 +54,7 @@ class PersonEvent(Event):
 
 
 class DeviceFact(Event):
-    """Base of what a device did, or what became of it."""
+    """Base of what a device did or what happened to it."""
 
     actor = Actor.DEVICE
 
@@ -70,11 +70,11 @@ class Entry(msgspec.Struct):
 
     @property
     def kind(self) -> str:
-        """The kind of the event, as it is stored."""
+        """The kind of the event, as stored."""
         return self.event.kind
 
     @property
     def data(self) -> dict[str, Any]:
-        """The fields of the event as plain JSON, as they are stored."""
+        """The fields of the event as plain JSON values, as stored."""
         found: dict[str, Any] = msgspec.to_builtins(self.event)
         return found

@@ -9,7 +9,7 @@ from controller.core.names import cards, place_name
 
 
 class PlannedStack(msgspec.Struct):
-    """A step of a round's plan: so many cards to one hand."""
+    """A step of a round's plan: a number of cards to one hand."""
 
     target: str
     cards: int
@@ -18,7 +18,7 @@ class PlannedStack(msgspec.Struct):
 
 
 class RoundStarted(Event):
-    """A round began: with which deck, for which seats, who gets how many cards, and which deck is next."""
+    """A round began: its deck, its seats, who gets how many cards, and which deck is next."""
 
     kind = "round.started"
     round: int
@@ -36,7 +36,7 @@ class RoundStarted(Event):
 
 
 class StackDispensed(DeviceFact):
-    """The shoe put a stack out."""
+    """The shoe put out a stack."""
 
     kind = "stack.dispensed"
     round: int
@@ -64,7 +64,7 @@ class DealerHeld(DeviceFact):
 
 
 class StackTakenToHand(Event):
-    """Cards reached a hand: `kept` of them, the others went to the rack. `kinds` where the shoe recognises cards."""
+    """Cards were taken to a hand, which keeps `kept`; others went to the rack. `kinds` if the shoe recognises them."""
 
     kind = "stack.taken"
     round: int
@@ -82,7 +82,7 @@ class StackTakenToHand(Event):
 
 
 class DealingCompleted(Event):
-    """All hands have what they get before the players act."""
+    """All hands have the cards that they get before the players act."""
 
     kind = "dealing.completed"
     round: int
@@ -92,7 +92,7 @@ class DealingCompleted(Event):
 
 
 class CardRequested(PersonEvent):
-    """A hand draws a further card."""
+    """A hand draws another card."""
 
     kind = "card.requested"
     round: int
@@ -124,7 +124,7 @@ class DealerRevealed(PersonEvent):
 
 
 class HandCollected(PersonEvent):
-    """A hand went to the rack."""
+    """A hand was put into the rack."""
 
     kind = "hand.collected"
     deck: str
@@ -189,7 +189,7 @@ class StubRejected(Event):
 
 
 class MisdealAnswered(PersonEvent):
-    """The dealer's answer to that."""
+    """The dealer said whether cards were misdealt."""
 
     kind = "misdeal.answered"
     round: int
@@ -203,7 +203,7 @@ class MisdealAnswered(PersonEvent):
 
 
 class CardFoundFaceUp(Event):
-    """A card lay face up: it goes to the rack, now or with the stack that it lies in (`to_rack`)."""
+    """A card is face up: it goes to the rack, now or from the stack that it is in (`to_rack`)."""
 
     kind = "card.face_up"
     round: int
@@ -217,7 +217,7 @@ class CardFoundFaceUp(Event):
 
 
 class CardDrawnInError(PersonEvent):
-    """A card was drawn by mistake and not exposed; it is the next card."""
+    """A card was drawn in error and not exposed; it is dealt next."""
 
     kind = "card.drawn_in_error"
     round: int
@@ -229,7 +229,7 @@ class CardDrawnInError(PersonEvent):
 
 
 class DealerCardExposed(PersonEvent):
-    """A card of the dealer was seen too early."""
+    """One of the dealer's cards was exposed too early."""
 
     kind = "dealer_card.exposed"
     round: int
@@ -239,7 +239,7 @@ class DealerCardExposed(PersonEvent):
 
 
 class HandFoundWrong(PersonEvent):
-    """A hand does not have its share of cards."""
+    """A hand has the wrong number of cards."""
 
     kind = "hand.found_wrong"
     round: int
@@ -256,7 +256,7 @@ class HandFoundWrong(PersonEvent):
 
 
 class RoundCompleted(Event):
-    """Every card of the round lies in the rack."""
+    """Every card of the round is in the rack."""
 
     kind = "round.completed"
     round: int
@@ -267,7 +267,7 @@ class RoundCompleted(Event):
 
 
 class RoundVoided(Event):
-    """The round does not count: wagers are returned, and all cards gathered and reshuffled."""
+    """The round does not count: wagers are returned, and all cards are gathered and reshuffled."""
 
     kind = "round.voided"
     round: int
@@ -280,7 +280,7 @@ class RoundVoided(Event):
 
 
 class WagersReturned(PersonEvent):
-    """All wagers of a void round are back with their players."""
+    """All wagers of a void round were returned to their players."""
 
     kind = "wagers.returned"
     round: int
@@ -291,7 +291,7 @@ class WagersReturned(PersonEvent):
 
 
 class VoidCompleted(Event):
-    """All cards of a void round are together, or their deck has left."""
+    """All cards of a void round are together, or their deck has left the table."""
 
     kind = "void.completed"
     deck: str

@@ -11,7 +11,7 @@ from controller.core.names import spoken
 
 
 class TableConfigured(PersonEvent):
-    """The table's set-up, which holds until the next one."""
+    """The table was set up; this applies until the next set-up."""
 
     kind = "table.configured"
     setup: dict[str, Any]
@@ -40,7 +40,7 @@ class OpeningCompleted(Event):
 
 
 class TableClosed(PersonEvent):
-    """The table closed; its decks have left."""
+    """The table closed; its decks were removed."""
 
     kind = "table.closed"
 
@@ -49,7 +49,7 @@ class TableClosed(PersonEvent):
 
 
 class TableIdled(PersonEvent):
-    """The table is open and has no players."""
+    """The table is open but has no players."""
 
     kind = "table.idled"
 
@@ -58,7 +58,7 @@ class TableIdled(PersonEvent):
 
 
 class PlayerCame(PersonEvent):
-    """The first player after an idle time."""
+    """The first player arrived at an idle table."""
 
     kind = "player.arrived"
 
@@ -87,7 +87,7 @@ class TableResumed(Event):
 
 
 class MethodChanged(PersonEvent):
-    """Cards are dealt another way from now on."""
+    """The dealing method was changed."""
 
     kind = "method.changed"
     method: str
@@ -111,7 +111,7 @@ class TurnPassed(Event):
 
 
 class BettingOpened(Event):
-    """The deck is loaded, and a round can start."""
+    """The deck is loaded and a round can start."""
 
     kind = "betting.opened"
     deck: str
@@ -154,7 +154,7 @@ class BetsClosed(PersonEvent):
 
 
 class ActionRefused(PersonEvent):
-    """A person asked for something that the rules do not allow now."""
+    """A person asked for something that is not allowed now."""
 
     kind = "action.refused"
     action: str
@@ -167,7 +167,7 @@ class ActionRefused(PersonEvent):
 
 
 class CutRefused(ActionRefused):
-    """A cut that does not count."""
+    """A cut at the wrong depth."""
 
     kind = "cut.refused"
 
@@ -176,7 +176,7 @@ class CutRefused(ActionRefused):
 
 
 class WarningRaised(Event):
-    """A warning that stands until its cause is gone and a person has cleared it."""
+    """A warning, which stays until its cause is gone and a person has cleared it."""
 
     kind = "warning.raised"
     warning: str
@@ -192,7 +192,7 @@ class WarningRaised(Event):
 
 
 class WarningCauseGone(Event):
-    """A warning can be cleared now."""
+    """The cause of a warning is gone, so it can be cleared."""
 
     kind = "warning.cause_gone"
     warning: str
@@ -216,7 +216,7 @@ class WarningCleared(PersonEvent):
 
 
 class HostStarted(Event):
-    """The daemon started: which life of the computer, how long it has lasted, and how long nobody was there."""
+    """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down."""
 
     kind = "host.started"
     actor = Actor.HOST
@@ -230,7 +230,7 @@ class HostStarted(Event):
 
 
 class AccessGranted(PersonEvent):
-    """Somebody signed in with their PIN."""
+    """A person signed in with their PIN."""
 
     kind = "access.granted"
     roles: list[str]
@@ -241,7 +241,7 @@ class AccessGranted(PersonEvent):
 
 
 class AccessDenied(PersonEvent):
-    """A wrong PIN, or an unknown name, for which `who` is empty; `until_ms` ends the lock-out that it led to."""
+    """A wrong PIN, or an unknown name (then `who` is empty); `until_ms` is the end of the resulting lock-out."""
 
     kind = "access.denied"
     via: str

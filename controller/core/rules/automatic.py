@@ -1,4 +1,4 @@
-"""What follows by itself: after every report these rules are asked, until none of them has anything to decide."""
+"""What happens without anybody asking: these rules run after every report, until none has anything left to decide."""
 
 # mypyc
 from __future__ import annotations
@@ -15,7 +15,7 @@ from controller.core.events.table import BettingOpened, BettingWithdrawn, TableR
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.commands import give
 from controller.core.rules.dealing import (
-    lay_aside_card,
+    deal_card_set_aside,
     next_stack,
     remove_stub_by_hand,
     stub_may_leave,
@@ -31,8 +31,8 @@ from controller.core.rules.guards import (
     feeds,
     inside,
     stub_count_due,
+    uncleared_warning,
     usable,
-    warning_stands,
 )
 from controller.core.rules.opening import opening_completed
 from controller.core.rules.shuffling import waits_for_shuffler
@@ -44,16 +44,14 @@ from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Release, Shu
 AutomaticRule = Callable[[Decision], bool]
 T: Final = TableState
 
-# Names of their own for what is asked with every report: guards.py tells why.
-
 
 def gathering(d: Decision) -> bool:
-    """A deck whose cards are all together is ready for what comes next."""
+    """A deck whose cards are all together again is ready for its next step."""
     return any(finish_gathering(d, name) for name in list(d.state.decks))
 
 
 def ejecting(d: Decision) -> bool:
-    """Decks that are called back: the devices bring their cards out."""
+    """The devices bring out the cards of decks that are being gathered."""
     state = d.state
     if state.round and state.round.void and state.round.wagers_open:
         return False
@@ -99,7 +97,7 @@ def delivering(d: Decision) -> bool:
 
 @enforces(Rule.DECKS_ALTERNATE)
 def making_room(d: Decision) -> bool:
-    """The deck whose turn it is needs the shuffler, and the other one lies in it: that one comes out."""
+    """The deck whose turn it is needs the shuffler, and the other one is in it: that one comes out."""
     due = due_deck(d.state)
     if not due or not waits_for_shuffler(d.state, due) or not usable(d.state, "shuffler"):
         return False
@@ -111,17 +109,17 @@ def making_room(d: Decision) -> bool:
 
 
 def suspending(d: Decision) -> bool:
-    """A warning stands: no round starts until it is cleared."""
+    """A warning is active: no round starts until it is cleared."""
     if not blocking(d.state):
         return False
-    refusal = warning_stands(d.state)
+    refusal = uncleared_warning(d.state)
     assert refusal is not None
     d.emit(TableSuspended(reason=refusal.reason, warnings=sorted(blocking(d.state))), *refusal.rules)
     return True
 
 
 def resuming(d: Decision) -> bool:
-    """No warning stands any more."""
+    """No warning prevents a round any more."""
     if blocking(d.state):
         return False
     d.emit(TableResumed())
@@ -130,16 +128,16 @@ def resuming(d: Decision) -> bool:
 
 @enforces(Rule.OTHER_DECK_IN_SHUFFLER, Rule.DECKS_ALTERNATE)
 def opening_bets(d: Decision) -> bool:
-    """The due deck is loaded and all else is in order: bets may be made."""
+    """The deck whose turn it is is loaded and nothing prevents a round: bets may be made."""
     name = due_deck(d.state)
     if not name or d.state.decks[name].state is not DeckState.LOADED or cannot_start(d.state, d.now_ms):
-        return False  # the first two are among the reasons of the third, and save its words
+        return False  # cannot_start covers the first two as well; checking them here is cheaper
     d.emit(BettingOpened(deck=name))
     return True
 
 
 def withdrawing(d: Decision) -> bool:
-    """Something that a round needs is not there any more: a deck was called back, or has grown too old."""
+    """A round can no longer start: for example, its deck was recalled or has reached its age limit."""
     refusal = cannot_start(d.state, d.now_ms)
     if refusal is None:
         return False
@@ -149,7 +147,7 @@ def withdrawing(d: Decision) -> bool:
 
 @enforces(Rule.DEAL_STACKS, Rule.DEALER_STACK, Rule.REVEAL_DEALER)
 def dispensing(d: Decision) -> bool:
-    """The next stack, when the one before was taken. The held one only after the players have acted."""
+    """Dispense the next stack once the last one was taken; release a held stack once the players have acted."""
     state, round_ = d.state, d.round
     if round_.method is not Method.AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
         return False
@@ -160,7 +158,7 @@ def dispensing(d: Decision) -> bool:
     if round_.held:
         give(d, "shoe", Release, Rule.REVEAL_DEALER, deck=round_.deck, target=stack.target)
     elif state.decks[round_.deck].cards.get(ledger.ASIDE):
-        lay_aside_card(d)
+        deal_card_set_aside(d)
     elif stack.held and not round_.acted:
         give(d, "shoe", Dispense, clause, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
     else:
@@ -170,7 +168,7 @@ def dispensing(d: Decision) -> bool:
 
 
 def dealt(d: Decision) -> bool:
-    """All hands have what they get before the players act."""
+    """All hands have the cards that they get before the players act."""
     shoe, round_ = d.state.devices.get("shoe"), d.round
     busy = shoe is not None and shoe.doing is not None and round_.method is Method.AUTOMATED_SHOE
     if busy or (next_stack(round_) and not waits_for_players(round_)):
@@ -181,7 +179,7 @@ def dealt(d: Decision) -> bool:
 
 @enforces(Rule.STUB_LEAVES)
 def stub_leaving(d: Decision) -> bool:
-    """When nothing more can be dealt, the shoe brings the stub out."""
+    """When no more cards can be dealt, the shoe brings out the stub."""
     state, round_ = d.state, d.round
     if round_.method is not Method.AUTOMATED_SHOE or not stub_may_leave(state, round_):
         return False
@@ -197,7 +195,7 @@ def stub_leaving(d: Decision) -> bool:
 
 @enforces(Rule.STUB_LEAVES, Rule.COLLECT_HANDS)
 def completing(d: Decision) -> bool:
-    """Every card of the round lies in the rack."""
+    """The round is complete once every card is in the rack."""
     state, round_ = d.state, d.round
     cards = state.decks[round_.deck].cards
     if not round_.stub_out or stub_count_due(state) or cards != {ledger.RACK: state.setup.game.deck_size}:
@@ -206,18 +204,18 @@ def completing(d: Decision) -> bool:
     return True
 
 
-_STIRRED: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
+_NEEDS_HANDLING: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
 
 
-def tending(d: Decision) -> bool:
-    """In every state: decks that are called back come together, a deck in the infeed is shuffled."""
+def handling_decks(d: Decision) -> bool:
+    """In every open state: gather decks that were recalled, and shuffle a deck in the infeed."""
     for deck in d.state.decks.values():
-        if deck.state in _STIRRED:
+        if deck.state in _NEEDS_HANDLING:
             return gathering(d) or ejecting(d) or shuffling(d)
     return False
 
 
-_ALWAYS: Final[tuple[AutomaticRule, ...]] = (tending,)
+_ALWAYS: Final[tuple[AutomaticRule, ...]] = (handling_decks,)
 RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     T.CLOSED: (),
     T.OPENING: (opening_completed, *_ALWAYS),
@@ -235,11 +233,11 @@ RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
 
 
 def follow(d: Decision) -> None:
-    """Ask the rules of the present state until none decides anything more."""
+    """Run the rules of the current state until none has anything left to decide."""
     while True:
         for rule in RULES[d.state.table]:
             if rule(d):
                 break
         else:
             return
-        assert len(d.entries) < 500, "rules that follow each other without an end"
+        assert len(d.entries) < 500, "automatic rules trigger each other endlessly"

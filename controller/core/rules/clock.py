@@ -1,4 +1,7 @@
-"""Time: cycles that do not end, links that stay away, decks that grow old. `now` comes with every report."""
+"""Deadlines: device cycles that overrun, links that do not come back, decks that reach their age limit.
+
+The core has no clock: the current time comes with every report.
+"""
 
 # mypyc
 from __future__ import annotations
@@ -31,12 +34,12 @@ def _grace_ends_ms(state: State, name: str, device: Device) -> float:
 
 
 def _announced_after_ms(state: State) -> int:
-    """How long after its first round the change of a deck is announced."""
+    """How long after a deck's first round its change is announced."""
     return life_ms(state) - state.setup.limits.change_ahead_ms
 
 
 def deadline_ms(state: State) -> float:
-    """When something will be due without a report."""
+    """The next time at which something is due without a report."""
     first = NEVER
     for name, device in state.devices.items():
         what = device.state
@@ -56,16 +59,16 @@ def deadline_ms(state: State) -> float:
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS, Rule.DECK_AGE)
-def look_at_clock(d: Decision) -> None:
-    """Decide what is due by now."""
+def check_deadlines(d: Decision) -> None:
+    """Decide everything that is due by now."""
     state = d.state
     if deadline_ms(state) > d.now_ms:
         return
     for name, device in state.devices.items():
         if _cycle_ends_ms(device) <= d.now_ms and device.doing:
-            failed(d, name, f"has not ended its {device.doing.name.lower()} in time")
+            failed(d, name, f"did not finish its {device.doing.name.lower()} in time")
         elif _grace_ends_ms(state, name, device) <= d.now_ms:
-            _stays_away(d, name)
+            _link_not_back(d, name)
     for name, deck in state.decks.items():
         due = deck.in_play_ms >= 0 and not deck.change_due
         if due and deck.in_play_ms + _announced_after_ms(state) <= d.now_ms:
@@ -73,8 +76,8 @@ def look_at_clock(d: Decision) -> None:
             d.emit(DeckChangeDue(deck=name, left_ms=left_ms), Rule.DECK_AGE)
 
 
-def _stays_away(d: Decision, name: str) -> None:
-    """A link that did not come back in its grace time."""
+def _link_not_back(d: Decision, name: str) -> None:
+    """A link did not come back within its grace period."""
     doing, rule = d.state.devices[name].doing, STOPS[name]
     warn(d, "lost", rule, device=name, text=f"the {name} does not answer")
     if doing:

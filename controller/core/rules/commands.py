@@ -1,6 +1,6 @@
-"""Giving commands to devices: cycles that move cards or test the device, and locks and lights beside them."""
-# mypyc
+"""Gives commands to devices: cycles that move cards or test the device, and lock and light commands."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Any, Final
@@ -24,7 +24,7 @@ from firmware_bridge.wire.messages import (
     Unlock,
 )
 
-# How long each cycle may take: a field of the set-up's limits.
+# The field of the set-up's limits that says how long each cycle may take.
 _LIMITS: Final[dict[type[AnyCommand], str]] = {
     Shuffle: "shuffle_ms",
     Deliver: "deliver_ms",
@@ -43,30 +43,32 @@ def _limit_ms(state: State, command: type[AnyCommand]) -> int:
 
 
 def longest_cycle_ms(state: State, device: str) -> int:
-    """How long a device can be busy with a cycle, at most."""
+    """The longest time that a cycle of this device may take."""
     return _limit_ms(state, _LONGEST[device])
 
 
 def give(
     d: Decision, device: str, command: type[AnyCommand], *rules: Rule, deck: str = "", target: str = "", **args: Any
 ) -> None:
-    """Give a device the command for a cycle, after unlocking it."""
+    """Command a cycle, after unlocking the device if necessary."""
     if d.state.devices[device].locked:
-        give_beside(d, device, Unlock)
+        give_side_command(d, device, Unlock)
     given = _command(d, device, command, args)
     given.deck, given.target, given.until_ms = deck, target, d.now_ms + _limit_ms(d.state, command)
     d.emit(given, *rules)
 
 
-def give_beside(d: Decision, device: str, command: type[Lock | Unlock | Indicate], *rules: Rule, **args: Any) -> None:
-    """Lock, unlock or indicate: possible at any time. It is no cycle, so the device's state stays as it is."""
+def give_side_command(
+    d: Decision, device: str, command: type[Lock | Unlock | Indicate], *rules: Rule, **args: Any
+) -> None:
+    """Lock, unlock or indicate. These are not cycles: possible at any time, they leave the device's state unchanged."""
     given = _command(d, device, command, args)
     given.stays = True
     d.emit(given, *rules)
 
 
 def _command(d: Decision, device: str, command: type[AnyCommand], args: dict[str, Any]) -> CommandGiven:
-    """The event with this command. Its number is the command's id."""
+    """The event that gives this command; its number is the command's id."""
     boot = d.state.devices[device].boot
     message = command(id=d.state.seq + 1, boot=boot, **args)
     return CommandGiven(device=device, command=recorded(message), boot=boot)

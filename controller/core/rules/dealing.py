@@ -1,4 +1,4 @@
-"""A round from the closing of the bets to the rack: chapters 8 to 11."""
+"""A round, from the closing of bets until its cards are in the rack."""
 
 # mypyc
 from __future__ import annotations
@@ -18,7 +18,7 @@ from controller.core.actions import (
     Wager,
     WantStubCount,
 )
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import CountAccepted, CountRejected
 from controller.core.events.devices import CardsHeld, CardsPresented, ExitEmptied
@@ -39,8 +39,8 @@ from controller.core.events.rounds import (
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
-from controller.core.rules.gathering import emptied_by_device, tell_difference
-from controller.core.rules.guards import SOURCE, cannot_start, rack_taken, stub_count_due
+from controller.core.rules.gathering import emptied_by_device, record_difference
+from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
 from controller.core.rules.irregular import void
 from controller.core.state import Given, Round, State, deck_with_back, due_deck
 from controller.games.game import PLAYERS, Method
@@ -51,31 +51,31 @@ from firmware_bridge.wire.messages import Dispense, Release
 
 
 @enforces(Rule.SEATS)
-def no_such_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
-    """Seats that the table does not have."""
+def invalid_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
+    """Refuse seats that the table does not have, or that are named twice."""
     if all(1 <= seat <= state.setup.seats for seat in seats) and len(set(seats)) == len(seats):
         return None
     return Refusal(
-        f"the table has seats 1 to {state.setup.seats}", "each seat is one of them, named once", (Rule.SEATS,)
+        f"the table has seats 1 to {state.setup.seats}", "each seat is one of these and is named once", (Rule.SEATS,)
     )
 
 
-@takes(Wager)
+@handles(Wager)
 def wager(d: Decision, act: Wager) -> Refusal | None:
-    """Who has wagered, seen from the dealer's left."""
-    refusal = no_such_seats(d.state, act.seats)
+    """Record which seats have wagered."""
+    refusal = invalid_seats(d.state, act.seats)
     if refusal is None:
         d.emit(SeatsWagered(seats=sorted(act.seats), who=act.who))
     return refusal
 
 
 @enforces(Rule.DEALING, Rule.DECKS_ALTERNATE)
-@takes(CloseBets)
+@handles(CloseBets)
 def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
-    """No more bets: everything is looked at once more, and the round begins."""
+    """No more bets: check every condition once more and start the round."""
     state = d.state
     seats = tuple(state.seats) if act.seats is None else act.seats
-    refusal = no_such_seats(state, seats) or cannot_start(state, d.now_ms)
+    refusal = invalid_seats(state, seats) or cannot_start(state, d.now_ms)
     if refusal is None and not seats:
         refusal = Refusal("nobody has wagered", "a player has wagered", (Rule.DEAL_STACKS,))
     if refusal:
@@ -110,13 +110,13 @@ def _plan(state: State, seats: list[int]) -> list[PlannedStack]:
 
 
 def next_stack(round_: Round) -> PlannedStack | None:
-    """The stack that is dealt now; None when all are."""
+    """The stack to deal now; None when all have been dealt."""
     plan, dealt = round_.plan, round_.dealt
     return plan[dealt] if dealt < len(plan) else None
 
 
 def waits_for_players(round_: Round) -> bool:
-    """Whether what is left to deal comes only after the players have acted."""
+    """Whether the next stack is dealt only after the players have acted."""
     if round_.acted:
         return False
     stack = next_stack(round_)
@@ -133,19 +133,19 @@ def stub_may_leave(state: State, round_: Round) -> bool:
 
 @enforces(Rule.DEAL_STACKS, Rule.DEALER_STACK, Rule.WRONG_NUMBER)
 def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
-    """A stack lies at the exit, or is kept inside. Another number than asked for voids the round."""
+    """The shoe has formed a stack, at its exit or held inside. A wrong number of cards voids the round."""
     round_ = d.round
     cards = d.state.decks[round_.deck].cards
     asked = given.command.cards if isinstance(given.command, Dispense) else cards.get(ledger.HELD, 0)
     number = number if number >= 0 else asked
     target = ledger.HELD if at_held else ledger.EXIT
     moves = (
-        ledger.seen(cards, (ledger.HELD,), number, target)
+        ledger.emptying_moves(cards, (ledger.HELD,), number, target)
         if isinstance(given.command, Release)
-        else ledger.part(cards, ledger.SHOE, number, target)
+        else ledger.partial_moves(cards, ledger.SHOE, number, target)
     )
     event: type[DealerHeld | StackDispensed | CardsHeld | CardsPresented] = DealerHeld if at_held else StackDispensed
-    if not d.may(event):  # the round became void meanwhile
+    if not d.may(event):  # the round has become void in the meantime
         event = CardsHeld if at_held else CardsPresented
     d.emit(
         event(
@@ -158,9 +158,9 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
         ),
         Rule.DEALER_STACK if at_held else Rule.DEAL_STACKS,
     )
-    tell_difference(d, round_.deck, ledger.SHOE, moves)
+    record_difference(d, round_.deck, ledger.SHOE, moves)
     if number != asked:
-        void(d, Rule.WRONG_NUMBER, reason=f"the shoe has counted {number} cards for {given.target} instead of {asked}")
+        void(d, Rule.WRONG_NUMBER, reason=f"the shoe counted {number} cards for {given.target} instead of {asked}")
 
 
 @enforces(Rule.DEAL_STACKS, Rule.FACE_UP, Rule.WRONG_NUMBER, Rule.COLLECT_HANDS)
@@ -171,7 +171,7 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
     there = cards.get(ledger.EXIT, 0)
     number = number if number >= 0 else there
     aside = min(round_.to_rack, number)
-    moves = ledger.seen(cards, (ledger.EXIT,), number, given.target)
+    moves = ledger.emptying_moves(cards, (ledger.EXIT,), number, given.target)
     if aside:
         moves.append((given.target, ledger.RACK, aside))
     names = d.state.setup.game.kinds if kinds else ()
@@ -189,19 +189,19 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
         ),
         Rule.FACE_UP if aside else Rule.DEAL_STACKS,
     )
-    tell_difference(d, round_.deck, ledger.EXIT, moves)
+    record_difference(d, round_.deck, ledger.EXIT, moves)
     if number != there:
-        void(d, Rule.WRONG_NUMBER, reason=f"{number} cards were taken to {given.target}, {there} lay at the exit")
+        void(d, Rule.WRONG_NUMBER, reason=f"{number} cards were taken to {given.target}, {there} were at the exit")
 
 
 def stub_at_exit(d: Decision, number: int, *, late: bool = False) -> None:
-    """The shoe has brought out the stub and counted it: it must be what the ledger has."""
+    """The shoe has brought out and counted the stub, which must match the ledger."""
     cards = d.state.decks[d.round.deck].cards
     there = cards.get(ledger.SHOE, 0)
     number = number if number >= 0 else there
-    moves = ledger.seen(cards, (ledger.SHOE,), number, ledger.EXIT)
+    moves = ledger.emptying_moves(cards, (ledger.SHOE,), number, ledger.EXIT)
     d.emit(CardsPresented(device="shoe", deck=d.round.deck, cards=number, moves=moves, late=late), Rule.STUB_LEAVES)
-    tell_difference(d, d.round.deck, ledger.SHOE, moves)
+    record_difference(d, d.round.deck, ledger.SHOE, moves)
     if number != there:
         _stub_wrong(d, number, there, by="shoe")
 
@@ -211,10 +211,10 @@ def stub_taken(d: Decision, number: int) -> None:
     cards = d.state.decks[d.round.deck].cards
     there = cards.get(ledger.EXIT, 0)
     target = _stub_goes_to(d)
-    moves = ledger.seen(cards, (ledger.EXIT,), number if number >= 0 else there, target)
+    moves = ledger.emptying_moves(cards, (ledger.EXIT,), number if number >= 0 else there, target)
     d.emit(ExitEmptied(device="shoe", cards=number))
     d.emit(StubRemoved(deck=d.round.deck, round=d.round.number, cards=number, moves=moves), Rule.STUB_LEAVES)
-    tell_difference(d, d.round.deck, ledger.EXIT, moves)
+    record_difference(d, d.round.deck, ledger.EXIT, moves)
     if number not in (-1, there):
         _stub_wrong(d, number, there, by="shoe")
 
@@ -227,45 +227,51 @@ def _stub_goes_to(d: Decision) -> str:
 
 
 @enforces(Rule.DEALING, Rule.DEAL_STACKS)
-@takes(DealCards)
+@handles(DealCards)
 def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
-    """The dealer has laid cards before a hand: the one whose turn it is, and no more than its share."""
+    """The dealer has dealt cards to a hand. It must be that hand's turn, with no more than its share."""
     stack = next_stack(d.round)
     if d.round.method is Method.AUTOMATED_SHOE:
-        return Refusal("the automated shoe deals", "the cards are dealt by hand or from a manual shoe", (Rule.DEALING,))
+        return Refusal(
+            "the automated shoe deals the cards", "they are dealt from the hand or a manual shoe", (Rule.DEALING,)
+        )
     if stack is None or waits_for_players(d.round):
-        return Refusal("all that is due has been dealt", "cards are still to be dealt")
+        return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
     chapter = Rule.DEALING
     if act.target != stack.target:
-        return Refusal(f"the next card goes to {stack.target}", f"{stack.target} has it", (chapter,))
+        return Refusal(f"the next card goes to {stack.target}", f"{stack.target} has received it", (chapter,))
     due = stack.cards - d.round.in_hand
     if not 1 <= act.cards <= due:
         return Refusal(
-            f"{stack.target} gets {due} now", "a wrong number is reported as such", (chapter, Rule.WRONG_NUMBER)
+            f"{stack.target} gets {due} now",
+            "the number is right, or is reported as wrong",
+            (chapter, Rule.WRONG_NUMBER),
         )
-    _lay(d, stack.target, act.cards)
+    _deal(d, stack.target, act.cards)
     return None
 
 
-@takes(FinishDeal)
+@handles(FinishDeal)
 def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
-    """Everything that was due has been dealt in its order."""
+    """All cards that were due have been dealt, in order."""
     if d.round.method is Method.AUTOMATED_SHOE:
-        return Refusal("the automated shoe deals", "the cards are dealt by hand or from a manual shoe", (Rule.DEALING,))
+        return Refusal(
+            "the automated shoe deals the cards", "they are dealt from the hand or a manual shoe", (Rule.DEALING,)
+        )
     if next_stack(d.round) is None:
-        return Refusal("all that is due has been dealt", "cards are still to be dealt")
+        return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
     while (stack := next_stack(d.round)) and not waits_for_players(d.round):
-        _lay(d, stack.target, stack.cards - d.round.in_hand)
+        _deal(d, stack.target, stack.cards - d.round.in_hand)
     return None
 
 
 @enforces(Rule.DRAWN_IN_ERROR, Rule.DEALING)
-def _lay(d: Decision, target: str, number: int) -> None:
-    """Cards from the deck to a hand; one that was drawn in error is the first of them."""
+def _deal(d: Decision, target: str, number: int) -> None:
+    """Move cards from the deck to a hand, beginning with a card that was drawn in error."""
     cards, source = d.state.decks[d.round.deck].cards, SOURCE[d.round.method]
     waiting = min(cards.get(ledger.ASIDE, 0), number)
     moves = [(ledger.ASIDE, target, waiting)] if waiting else []
-    moves += ledger.part(cards, source, number - waiting, target) if number > waiting else []
+    moves += ledger.partial_moves(cards, source, number - waiting, target) if number > waiting else []
     d.emit(
         StackTakenToHand(
             deck=d.round.deck, round=d.round.number, target=target, cards=number, kept=number, moves=moves
@@ -275,20 +281,20 @@ def _lay(d: Decision, target: str, number: int) -> None:
     )
 
 
-def lay_aside_card(d: Decision) -> None:
-    """Automated shoe: the card drawn in error goes to the hand that is next."""
+def deal_card_set_aside(d: Decision) -> None:
+    """Automated shoe: the card drawn in error goes to the next hand."""
     stack = next_stack(d.round)
     assert stack is not None
-    _lay(d, stack.target, 1)
+    _deal(d, stack.target, 1)
 
 
-@takes(RequestCard)
+@handles(RequestCard)
 def request_card(d: Decision, act: RequestCard) -> Refusal | None:
-    """A further card for a hand, in games that have it."""
+    """Another card for a hand, in games where hands may draw."""
     dealt = {stack.target for stack in d.round.plan}
     most = d.state.setup.game.extra_cards
     if act.target not in dealt or d.round.extra.get(act.target, 0) >= most or next_stack(d.round):
-        return Refusal("this hand draws no further card now", "the game gives it one and none is being dealt")
+        return Refusal("this hand cannot draw another card now", "the game allows it and no card is being dealt")
     d.emit(CardRequested(round=d.round.number, target=act.target, who=act.who))
     return None
 
@@ -300,10 +306,10 @@ def _stub_first(d: Decision) -> Refusal | None:
     if not stub_count_due(d.state) or next_stack(d.round) is not None:
         return None
     clause = Rule.STUB_COUNT_DUE
-    return Refusal("the stub must be counted in this round", "it is counted", (clause,))
+    return Refusal("the stub must be counted in this round", "it has been counted", (clause,))
 
 
-@takes(PlayersActed)
+@handles(PlayersActed)
 def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
     """Every player has decided."""
     refusal = _stub_first(d) if not d.state.setup.game.extra_cards else None
@@ -313,11 +319,13 @@ def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
 
 
 @enforces(Rule.REVEAL_DEALER)
-@takes(RevealDealer)
+@handles(RevealDealer)
 def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
-    """After all players have acted, and with all of the dealer's cards out."""
+    """Show the dealer's cards, once all players have acted and all of the dealer's cards are out."""
     if next_stack(d.round) is not None:
-        return Refusal("the dealer's cards are not all out", "they are taken from the shoe", (Rule.REVEAL_DEALER,))
+        return Refusal(
+            "the dealer's cards are not all out", "they have been taken from the shoe", (Rule.REVEAL_DEALER,)
+        )
     refusal = _stub_first(d)
     if refusal is None:
         d.emit(DealerRevealed(round=d.round.number, who=act.who), Rule.REVEAL_DEALER)
@@ -325,16 +333,18 @@ def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
 
 
 @enforces(Rule.COLLECT_HANDS, Rule.RACK_HOLDS_ONE_DECK)
-@takes(CollectHand)
+@handles(CollectHand)
 def collect(d: Decision, act: CollectHand) -> Refusal | None:
-    """A hand goes to the rack; the order is kept in the journal."""
+    """A hand goes to the rack. The journal keeps the order, so every hand can be reconstructed."""
     state = d.state
     number = state.decks[d.round.deck].cards.get(act.target, 0)
     if not number or act.target not in {stack.target for stack in d.round.plan}:
-        return Refusal(f"{act.target} has no cards", "a hand that lies on the table is named", (Rule.COLLECT_HANDS,))
+        return Refusal(
+            f"{act.target} has no cards", "a hand that is still on the table is named", (Rule.COLLECT_HANDS,)
+        )
     if act.target in state.setup.game.hands() and state.table is not TableState.CLEARING:
-        return Refusal("the dealer's cards are not shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
-    refusal = rack_taken(state, d.round.deck)
+        return Refusal("the dealer's cards have not been shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
+    refusal = rack_occupied(state, d.round.deck)
     if refusal is None:
         _collect(d, act.target, number, act.who)
     return refusal
@@ -347,22 +357,22 @@ def _collect(d: Decision, target: str, number: int, who: str) -> None:
     )
 
 
-@takes(CollectAll)
+@handles(CollectAll)
 def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
-    """From the dealer's right to the left, then the dealer's own."""
+    """Collect the hands from the dealer's right to the left, the dealer's own last."""
     if d.state.table is not TableState.CLEARING:
-        return Refusal("the dealer's cards are not shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
-    refusal = rack_taken(d.state, d.round.deck)
+        return Refusal("the dealer's cards have not been shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
+    refusal = rack_occupied(d.state, d.round.deck)
     if refusal:
         return refusal
     hands = dict.fromkeys(stack.target for stack in d.round.plan)
     dealers = d.state.setup.game.hands()
     players = [hand for hand in hands if hand not in dealers]
     cards = d.state.decks[d.round.deck].cards
-    lying = [(hand, cards[hand]) for hand in [*reversed(players), *dealers] if cards.get(hand)]
-    if not lying:
-        return Refusal("no hand lies on the table", "hands lie there", (Rule.COLLECT_HANDS,))
-    for hand, number in lying:
+    uncollected = [(hand, cards[hand]) for hand in [*reversed(players), *dealers] if cards.get(hand)]
+    if not uncollected:
+        return Refusal("no hand is on the table", "hands are still to be collected", (Rule.COLLECT_HANDS,))
+    for hand, number in uncollected:
         _collect(d, hand, number, act.who)
     return None
 
@@ -370,34 +380,34 @@ def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
 # --- the stub -------------------------------------------------------------------------------------------------------
 
 
-@takes(WantStubCount)
+@handles(WantStubCount)
 def want_count(d: Decision, act: WantStubCount) -> Refusal | None:
-    """Counted in this round, due or not."""
+    """Ask for the stub to be counted in this round, even if its count is not due."""
     if d.round.stub_out or d.round.count_wanted:
-        return Refusal("the stub is out, or its count is due already", "the stub is still in")
+        return Refusal("the stub is out, or its count has already been requested", "the stub is still in")
     d.emit(StubCountWanted(round=d.round.number, who=act.who), Rule.STUB_COUNT_DUE)
     return None
 
 
 @enforces(Rule.DEALING, Rule.STUB_LEAVES, Rule.RACK_HOLDS_ONE_DECK)
-@takes(RemoveStub)
+@handles(RemoveStub)
 def remove_stub(d: Decision, act: RemoveStub) -> Refusal | None:
-    """Manual shoe and hand, or a shoe that cannot bring it out: the dealer takes the stub."""
+    """The dealer has taken the stub: from a manual shoe, the hand, or a shoe that cannot bring it out."""
     state = d.state
     if not stub_may_leave(state, d.round):
         return Refusal(
             "cards are still to be dealt, or the stub is out", "all hands have their cards", (Rule.STUB_LEAVES,)
         )
     if d.round.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
-        return Refusal("the shoe brings the stub out by itself", "the shoe cannot be used", (Rule.STUB_LEAVES,))
-    refusal = rack_taken(state, d.round.deck)
+        return Refusal("the shoe brings the stub out itself", "the shoe cannot be used", (Rule.STUB_LEAVES,))
+    refusal = rack_occupied(state, d.round.deck)
     if refusal is None:
         remove_stub_by_hand(d, act.who)
     return refusal
 
 
 def remove_stub_by_hand(d: Decision, who: str) -> None:
-    """All that is left goes to be counted, or to the rack."""
+    """All remaining cards are put aside to be counted, or go to the rack."""
     cards = d.state.decks[d.round.deck].cards
     target = _stub_goes_to(d)
     places = (SOURCE[d.round.method], ledger.ASIDE, ledger.EXIT)
@@ -407,12 +417,12 @@ def remove_stub_by_hand(d: Decision, who: str) -> None:
 
 
 @enforces(Rule.STUB_COUNT_DUE, Rule.STUB_FITS, Rule.STUB_WRONG)
-@takes(CountStub)
+@handles(CountStub)
 def count_stub(d: Decision, act: CountStub) -> Refusal | None:
-    """The stub and the dealt cards must make a deck."""
+    """The stub and the dealt cards must add up to a deck."""
     there = d.state.decks[d.round.deck].cards.get(ledger.STUB, 0)
     if not d.round.stub_out or d.round.stub_counted or (not there and not stub_count_due(d.state)):
-        return Refusal("no stub lies there to be counted", "the stub is taken out to be counted")
+        return Refusal("there is no stub to be counted", "the stub has been taken out to be counted")
     if act.cards < 0:
         return Refusal(f"{act.cards} is not a possible count", "the number of cards counted is entered")
     clause = Rule.STUB_COUNT_DUE
@@ -428,10 +438,10 @@ def count_stub(d: Decision, act: CountStub) -> Refusal | None:
 
 
 def _stub_wrong(d: Decision, number: int, expected: int, by: str) -> None:
-    """Not the number there should be: the dealer must say whether cards were misdealt."""
+    """The stub has the wrong number of cards: the dealer must say whether cards were misdealt."""
     clause, deck = Rule.STUB_WRONG, d.round.deck
     cards = d.state.decks[deck].cards
-    moves = ledger.seen(cards, (ledger.STUB,), number, ledger.STUB) if by == "dealer" else []
+    moves = ledger.emptying_moves(cards, (ledger.STUB,), number, ledger.STUB) if by == "dealer" else []
     moves = [move for move in moves if move[0] != move[1]]
     d.emit(CountRejected(deck=deck, by=f"stub by {by}", cards=number, expected=expected, moves=moves), clause)
     if d.may(StubRejected, deck):

@@ -1,4 +1,4 @@
-"""What devices answer to commands, and what they report: the end of a cycle, cards seen, counted or taken, a door."""
+"""What devices report: answers to commands, ends of cycles, cards presented, counted or taken, doors and faults."""
 
 # mypyc
 from __future__ import annotations
@@ -40,11 +40,11 @@ from controller.core.rules.shuffling import (
     delivery_done,
     inserted,
     loaded,
-    shuffle_begun,
     shuffle_done,
+    shuffle_started,
 )
 from controller.core.rules.stopping import cycle_failed, failed, jammed, stopped
-from controller.core.rules.warnings import cause_gone, still_wrong, warn
+from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.state import Given, due_deck
 from controller.games.rulebook import Rule
 from firmware_bridge.wire import messages as wire
@@ -52,16 +52,16 @@ from firmware_bridge.wire.messages import ClearJam, Deliver, Dispense, Eject, Ou
 
 _OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
-# A deck that is brought together again, or waits for its shuffle, is not harmed by an opened door.
+# Opening a door does no harm to a deck that is being gathered or is waiting to be shuffled.
 _NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
-# A person can put these right, and nothing has moved: the command is given again afterwards.
+# A person can resolve these, and no card has moved: the command is given again afterwards.
 _HINDRANCES: Final = {
     Reason.BUSY: "it is busy",
     Reason.LOCKED: "it is locked",
     Reason.DOOR_OPEN: "its door is open",
-    Reason.EXIT_OCCUPIED: "cards lie at its exit, or in the shoe",
-    Reason.EVENTS_FULL: "it has too much to report",
-    Reason.OUTPUT_OCCUPIED: "cards lie on its shelves or in its output",
+    Reason.EXIT_OCCUPIED: "cards are at its exit or in the shoe",
+    Reason.EVENTS_FULL: "its event memory is full",
+    Reason.OUTPUT_OCCUPIED: "cards are on its shelves or in its output",
 }
 
 
@@ -70,13 +70,13 @@ _HINDRANCES: Final = {
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def answered(d: Decision, report: CommandReply) -> None:
-    """A command was taken on, refused, or its fate is unknown."""
+    """A command was accepted or refused, or the device does not know what became of it."""
     name = report.device
     device = d.state.devices.get(name)
     if device is None:
         return
     if any(given.id == report.id for given in device.beside):
-        _beside_answered(d, report)
+        _side_command_answered(d, report)
         return
     if device.doing is None or device.doing.id != report.id or device.doing.answered:
         return
@@ -84,11 +84,11 @@ def answered(d: Decision, report: CommandReply) -> None:
     if isinstance(answer, wire.Done):
         d.emit(CommandAnswered(device=name, id=given.id, answer="done"))
         if isinstance(given.command, Shuffle):
-            shuffle_begun(d, given)
+            shuffle_started(d, given)
         return
     reason = answer.reason if answer else Reason.OTHER_BOOT
-    told = "unknown" if reason in _UNKNOWN_OUTCOME else "refused"
-    d.emit(CommandAnswered(device=name, id=given.id, answer=told, reason=reason.name.lower()))
+    outcome = "unknown" if reason in _UNKNOWN_OUTCOME else "refused"
+    d.emit(CommandAnswered(device=name, id=given.id, answer=outcome, reason=reason.name.lower()))
     if device.state is not DeviceState.WORKING:
         return
     if reason is Reason.JAMMED:
@@ -96,24 +96,24 @@ def answered(d: Decision, report: CommandReply) -> None:
     elif reason is Reason.FAILED:
         failed(d, name, "has failed", begun=False)
     elif reason is Reason.NOT_JAMMED:
-        _way_free(d, name)
+        _jam_cleared(d, name)
     elif reason is Reason.BUSY and 0 <= device.busy_ms < d.now_ms - longest_cycle_ms(d.state, name):
-        failed(d, name, "is busy and does not come to an end")
+        failed(d, name, "stays busy")
     elif reason in _HINDRANCES or (reason is Reason.NO_CARDS and isinstance(given.command, Shuffle)):
         d.emit(CycleFailed(device=name, id=given.id, command=given.name, reason=reason.name.lower()))
-        why = _HINDRANCES.get(reason, "no cards lie in its infeed")
+        why = _HINDRANCES.get(reason, "no cards are in its infeed")
         d.emit(DeviceHindered(device=name, reason=why, locked=reason is Reason.LOCKED, busy=reason is Reason.BUSY))
-        still_wrong(d, name)
+        restore_fault(d, name)
     elif reason is Reason.NO_CARDS and isinstance(given.command, Eject):
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         _brought_out(d, name, given, 0)
     else:
-        why = "does not know what became of a command" if told == "unknown" else f"refused: {reason.name.lower()}"
+        why = "does not know what became of a command" if outcome == "unknown" else f"refused: {reason.name.lower()}"
         cycle_failed(d, name, given, why)
 
 
-def _beside_answered(d: Decision, report: CommandReply) -> None:
-    """A lock or a light. A device that cannot do it is not asked again; what is forbidden stays forbidden."""
+def _side_command_answered(d: Decision, report: CommandReply) -> None:
+    """The answer to a lock or light command. A device that refuses one is not sent such a command again."""
     if isinstance(report.answer, wire.Done):
         d.emit(CommandAnswered(device=report.device, id=report.id, answer="done"))
     else:
@@ -121,7 +121,7 @@ def _beside_answered(d: Decision, report: CommandReply) -> None:
         d.emit(CommandAnswered(device=report.device, id=report.id, answer="refused", reason=reason))
 
 
-def _way_free(d: Decision, name: str) -> None:
+def _jam_cleared(d: Decision, name: str) -> None:
     d.emit(DeviceCleared(device=name), STOPS[name])
     cause_gone(d, f"{name}.jam")
 
@@ -130,16 +130,16 @@ def _way_free(d: Decision, name: str) -> None:
 
 
 def event(d: Decision, report: DeviceEvent) -> None:
-    """Something that a device saw. Each counts once; one of an earlier life is of no use any more."""
+    """An event of a device. Each counts once; those from before its last restart are ignored."""
     name, happened = report.device, report.event
     device = d.state.devices.get(name)
     if device is None or report.boot != device.boot or happened.number <= device.last_event:
         return
     d.cause = Cause(name, happened.number)
-    take = _EVENTS.get(type(happened))
-    if take is not None and device.state is not DeviceState.OUT_OF_SERVICE:
-        take(d, name, happened)
-    if d.cause:  # nothing followed: it is kept all the same
+    handler = _EVENTS.get(type(happened))
+    if handler is not None and device.state is not DeviceState.OUT_OF_SERVICE:
+        handler(d, name, happened)
+    if d.cause:  # nothing followed from it: record it all the same
         d.emit(DeviceReported(device=name, event=type(happened).__name__))
 
 
@@ -152,7 +152,7 @@ def _jam(d: Decision, name: str, happened: wire.Jam) -> None:
 
 
 def _powered_up(d: Decision, name: str, happened: wire.PowerUp) -> None:
-    """Without its memory it has another boot, and is greeted as restarted."""
+    """A device that kept its memory was switched on. One that lost it has a new boot number: see `links.ready`."""
     device = d.state.devices[name]
     given = device.doing
     if not happened.memory_kept:
@@ -167,7 +167,7 @@ def _powered_up(d: Decision, name: str, happened: wire.PowerUp) -> None:
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def _door(d: Decision, name: str, happened: wire.Door) -> None:
-    """Opened while the device works, or with a deck inside that is ready or in play: nobody knows what it has lost."""
+    """A door opened during a cycle, or with a shuffled deck inside, means that the cards can no longer be trusted."""
     state, device, door = d.state, d.state.devices[name], happened.state
     if door is wire.DoorState.CLOSED:
         cause_gone(d, f"{name}.door")
@@ -181,7 +181,7 @@ def _door(d: Decision, name: str, happened: wire.Door) -> None:
 
 
 def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> None:
-    """The end of a cycle that was given up while the link was away: its cards are where they are."""
+    """A late event of a cycle that was given up while the link was down: record where its cards are now."""
     deck, round_ = d.state.decks.get(late.deck), d.state.round
     if isinstance(happened, wire.StackPresented) and happened.place is Place.EXIT and deck and inside(d.state, name):
         if late.target == "stub" and round_ and not round_.void:
@@ -190,19 +190,19 @@ def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> No
             ejected(d, name, late, happened.cards, late=True)
         else:
             source = ledger.HELD if isinstance(late.command, Release) else ledger.IN_DEVICE[name][0]
-            moves = ledger.part(deck.cards, source, max(happened.cards, 0), ledger.IN_DEVICE[name][-1])
+            moves = ledger.partial_moves(deck.cards, source, max(happened.cards, 0), ledger.IN_DEVICE[name][-1])
             d.emit(CardsPresented(device=name, deck=late.deck, cards=happened.cards, moves=moves, late=True))
     elif isinstance(happened, wire.CycleDone) and d.state.devices[name].hindered:
         d.emit(DeviceFreed(device=name, ended=late.id))
 
 
 def _of_command(d: Decision, name: str, happened: _OfCommand) -> None:
-    """An event of the cycle that runs, or of one that was given up."""
+    """An event of the current cycle, or of one that was given up."""
     device = d.state.devices[name]
     given = device.doing
     if given and device.state is DeviceState.WORKING and happened.command == given.id:
         if isinstance(given.command, Shuffle):
-            shuffle_begun(d, given)  # its answer must have been lost with a restart of ours
+            shuffle_started(d, given)  # its answer was lost when the controller restarted
         _OF_COMMAND[type(happened)](d, name, given, happened)
     elif device.late and happened.command == device.late.id:
         _of_late(d, name, device.late, happened)
@@ -228,7 +228,7 @@ def _presented(d: Decision, name: str, given: Given, happened: wire.StackPresent
 
 
 def _brought_out(d: Decision, name: str, given: Given, cards: int) -> None:
-    """What an Eject has brought to the exit: the stub, or cards that are gathered; none, if nothing was inside."""
+    """An Eject has brought cards to the exit: the stub, or a deck being gathered. None if the device was empty."""
     round_ = d.state.round
     if isinstance(given.command, Eject) and given.target == "stub" and round_ and not round_.void:
         stub_at_exit(d, cards)
@@ -241,7 +241,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
     device, round_ = d.state.devices[name], d.state.round
     given = device.at_exit
     if given is None or given.id != happened.command:
-        _taken_unasked(d, name, happened.cards)
+        _taken_unexpectedly(d, name, happened.cards)
     elif isinstance(given.command, Dispense | Release) and round_ and not round_.void and d.may(StackTakenToHand):
         taken(d, given, happened.cards, happened.kinds)
     elif isinstance(given.command, Eject) and given.target == "stub" and d.may(StubRemoved):
@@ -253,8 +253,8 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
-def _taken_unasked(d: Decision, name: str, cards: int) -> None:
-    """Cards left a device that no finished cycle had brought out: what is inside is no longer a deck."""
+def _taken_unexpectedly(d: Decision, name: str, cards: int) -> None:
+    """Cards were taken that no cycle had presented: what is left inside is not a complete deck."""
     state = d.state
     decks = inside(state, name)
     if not decks:
@@ -263,7 +263,7 @@ def _taken_unasked(d: Decision, name: str, cards: int) -> None:
         return
     deck = decks[0]
     if state.decks[deck].state is DeckState.IN_PLAY:
-        void(d, STOPS[name], reason=f"cards were taken from the {name} that it had not dealt")
+        void(d, STOPS[name], reason=f"cards that the {name} had not dealt were taken from it")
     shuffle_again(d, deck, STOPS[name], reason=f"cards were taken from the {name}")
     taken_out(d, name, deck, None, cards)
 
@@ -281,9 +281,9 @@ def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> N
 
 def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
     if isinstance(given.command, ClearJam):
-        _way_free(d, name)
+        _jam_cleared(d, name)
     elif isinstance(given.command, Dispense | Release) and given.presented < 0:
-        cycle_failed(d, name, given, "has dealt no stack")
+        cycle_failed(d, name, given, "did not deal a stack")
     else:
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         if isinstance(given.command, Shuffle):
@@ -294,9 +294,9 @@ def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone)
 
 @enforces(Rule.INSPECT_DECK, Rule.SHUFFLE_NEW_DECK, Rule.LOAD_SHOE)
 def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
-    """Somebody has put cards in. If only one deck lies in reach, it is that one; otherwise a person has to say.
+    """Somebody has put cards in. If only one deck is within reach, it is that one; otherwise a person has to say.
 
-    What may be there is no proof: a dealer who takes the wrong deck does so whether it is allowed or not.
+    That only one deck is allowed there proves nothing: a dealer may put in the wrong deck all the same.
     """
     state = d.state
     if not happened.present:
@@ -324,7 +324,7 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
             d.emit(CardsUnexpected(device=name, place="shoe", decks=[]), Rule.LOAD_SHOE)
 
 
-# What becomes of an event, by its type. Those that are not here are kept, and nothing follows from them.
+# The handler of each type of event. Types not listed are recorded, and nothing follows from them.
 _OF_COMMAND: Final[dict[type, Callable[[Decision, str, Given, Any], None]]] = {
     wire.StackPresented: _presented,
     wire.CycleDone: _cycle_done,

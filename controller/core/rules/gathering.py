@@ -1,6 +1,6 @@
-"""Bringing the cards of a deck together again: after a void, a recall or a lock-out. Place by place, none skipped.
+"""Brings the cards of a deck together again after a void, a recall or a lock-out, one place after another.
 
-The next place follows from the ledger alone, so no step can be left out and none is forgotten over a restart.
+The next place follows from the ledger alone, so no place can be skipped, and a restart changes nothing.
 """
 
 # mypyc
@@ -10,7 +10,7 @@ from typing import Final
 
 from controller.core import ledger
 from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
     CardsGathered,
@@ -51,26 +51,26 @@ _LAST: Final = (
 
 
 def next_place(state: State, name: str) -> str:
-    """Where the next cards of this deck are fetched from: hands first. Empty when all lie on the dealer's pile."""
+    """The place where cards of this deck are gathered next, hands first; empty when all are on the dealer's pile."""
     cards = state.decks[name].cards
     hands = sorted(place for place in cards if place not in {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
-    for place in (ledger.TAKEN, *hands, *_LAST):  # what was taken last may lie on a hand
+    for place in (ledger.TAKEN, *hands, *_LAST):  # cards taken last may be on top of a hand
         if cards.get(place):
             return place
     return ""
 
 
 def _may_come_back(state: State, name: str, device: Device) -> bool:
-    """Whether a device that is away for a moment has something open: a command, or cards at its exit."""
+    """Whether a device whose link is briefly down has an unfinished command or cards at its exit."""
     away = device.state is DeviceState.LOST and f"{name}.lost" not in state.warnings
     return away and (device.doing is not None or device.at_exit is not None)
 
 
 def emptied_by_device(state: State, place: str) -> str:
-    """The device that can bring out the cards at this place by itself; empty where a person has to.
+    """The device that can bring out the cards at this place by itself; empty if a person has to.
 
-    While its link is away for a moment, nobody knows what has become of its last command or of the cards at its exit:
-    hands wait until it is back or given up.
+    While its link is briefly down, the outcome of its last command and the cards at its exit are unknown: people wait
+    until the device is back or its grace period is over.
     """
     device = ledger.DEVICE_OF.get(place, "")
     found = state.devices.get(device)
@@ -81,17 +81,17 @@ def emptied_by_device(state: State, place: str) -> str:
 
 
 @enforces(Rule.SECOND_FACE_UP, Rule.WRONG_NUMBER, Rule.DEALER_EXPOSED, Rule.SHOE_STOPS)
-@takes(ReturnWagers)
+@handles(ReturnWagers)
 def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
-    """The first step of a void."""
+    """Return all wagers: the first step after a round has become void."""
     if not d.round.wagers_open:
-        return Refusal("the wagers are back already", "a round is void")
+        return Refusal("the wagers have already been returned", "a round is void")
     d.emit(WagersReturned(round=d.round.number, seats=d.round.seats, who=act.who))
     return None
 
 
-def _said_to_be_empty(state: State, act: GatherCards) -> bool:
-    """Whether this names an exit at which cards of the deck should lie: its sensor may have seen what is not there."""
+def _reported_empty(state: State, act: GatherCards) -> bool:
+    """Whether this reports as empty an exit where cards of the deck should be: the sensor may have been wrong."""
     name = ledger.DEVICE_OF.get(act.place, "")
     found = state.devices.get(name)
     if found is None or found.state is not DeviceState.READY or found.at_exit is None:
@@ -99,30 +99,28 @@ def _said_to_be_empty(state: State, act: GatherCards) -> bool:
     return act.place == ledger.IN_DEVICE[name][-1] and found.at_exit.deck == act.deck
 
 
-@takes(GatherCards)
+@handles(GatherCards)
 def gather(d: Decision, act: GatherCards) -> Refusal | None:
-    """A person has fetched the cards of one place and counted them."""
+    """A person has gathered and counted the cards of one place."""
     state = d.state
     if act.deck not in state.decks or state.decks[act.deck].state not in GATHERED_STATES:
-        return Refusal("no cards of this deck are to be gathered", "its round is void, or it is called back")
+        return Refusal("this deck is not being gathered", "its round is void or it has been recalled")
     if state.round and state.round.void and state.round.deck == act.deck and state.round.wagers_open:
-        return Refusal("the wagers go back first", "the wagers are returned", (Rule.SHOE_STOPS,))
+        return Refusal("the wagers must be returned first", "the wagers have been returned", (Rule.SHOE_STOPS,))
     cards = state.decks[act.deck].cards
     place = next_place(state, act.deck)
     device = ledger.DEVICE_OF.get(place, "")
     if not place:
-        return Refusal("all cards of this deck are together", "cards lie elsewhere")
-    if act.cards == 0 and _said_to_be_empty(state, act):
-        moves = ledger.seen(cards, (act.place,), 0, ledger.TABLE)
+        return Refusal("all cards of this deck are together", "some of its cards are elsewhere")
+    if act.cards == 0 and _reported_empty(state, act):
+        moves = ledger.emptying_moves(cards, (act.place,), 0, ledger.TABLE)
         d.emit(CardsGathered(deck=act.deck, place=act.place, cards=0, moves=moves, who=act.who))
-        tell_difference(d, act.deck, act.place, moves)
+        record_difference(d, act.deck, act.place, moves)
         return None
     if act.place not in (place, device):
         return Refusal(f"the cards at {place} come first", f"{place} is empty")
     if emptied_by_device(state, place):
-        return Refusal(
-            f"the {device} brings its cards out by itself", f"the {device} cannot be used", (Rule.SHOE_STOPS,)
-        )
+        return Refusal(f"the {device} brings its cards out itself", f"the {device} cannot be used", (Rule.SHOE_STOPS,))
     if not 0 <= act.cards <= 2 * state.setup.game.deck_size:
         return Refusal(f"{act.cards} is not a possible count", "the number of cards counted is entered")
     if place == ledger.MISSING:
@@ -130,14 +128,14 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
             return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
         moves = [(ledger.MISSING, ledger.TABLE, act.cards)]
     else:
-        moves = ledger.seen(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
+        moves = ledger.emptying_moves(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
     d.emit(CardsGathered(deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who))
-    tell_difference(d, act.deck, place, moves)
+    record_difference(d, act.deck, place, moves)
     return None
 
 
-def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:
-    """Name the event after which cards were missing, or too many."""
+def record_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:
+    """If these moves show missing or surplus cards, record that together with the event that showed it."""
     lost = found = 0
     for source, target, number in moves:
         if target == ledger.MISSING:
@@ -150,12 +148,14 @@ def tell_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]
 
 
 @enforces(Rule.WRONG_COUNT)
-@takes(DeclareMissing)
+@handles(DeclareMissing)
 def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
-    """A floorperson gives cards up: the deck can never be whole again, so it is locked out."""
+    """A floorperson declares cards missing. The deck can never be complete again, so it is locked out."""
     deck = d.state.decks.get(act.deck)
     if deck is None or deck.state not in GATHERED_STATES or next_place(d.state, act.deck) != ledger.MISSING:
-        return Refusal("the cards of this deck are not all looked for", "every place is gathered and cards are missing")
+        return Refusal(
+            "not every place has been gathered, or no card is missing", "every place is gathered and cards are missing"
+        )
     missing = deck.cards[ledger.MISSING]
     if deck.state is not DeckState.LOCKED_OUT:
         lock_out(
@@ -171,20 +171,20 @@ def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
 
 @enforces(Rule.WRONG_COUNT, Rule.NOT_MISDEALT)
 def lock_out(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
-    """The deck is out, for good."""
+    """The deck is never played again."""
     if d.may(DeckLockedOut, deck):
         d.emit(DeckLockedOut(deck=deck, reason=reason), *rules)
 
 
 def shuffle_again(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
-    """The deck must be shuffled again: its shuffle has failed, or it is recalled from where it is ready."""
+    """The deck must be shuffled again: either its shuffle fails, or the shuffled deck is recalled."""
     for event in (ShuffleFailed, DeckRecalled):
         if d.may(event, deck):
             d.emit(event(deck=deck, reason=reason), *rules)
             return
 
 
-# --- cards that a device brings out ---------------------------------------------------------------------------------
+# --- cards brought out by a device ----------------------------------------------------------------------------------
 
 
 def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = False) -> None:
@@ -192,16 +192,16 @@ def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = F
     deck = d.state.decks[given.deck]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     number = number if number >= 0 else ledger.count(deck.cards, within)
-    moves = ledger.seen(deck.cards, within, number, exit_)
+    moves = ledger.emptying_moves(deck.cards, within, number, exit_)
     d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late))
-    tell_difference(d, given.deck, within[0], moves)
+    record_difference(d, given.deck, within[0], moves)
 
 
-def _lands_at(state: State, name: str, deck: str, given: Given | None) -> str:
-    """Where cards from an exit are now: on the dealer's pile, if they came out for that.
+def _destination(state: State, name: str, deck: str, given: Given | None) -> str:
+    """Where cards taken from an exit are now: on the dealer's pile, if they were brought out for it.
 
-    What came out for a round, and is taken when that is void, may have been laid to its seat or into the rack in that
-    very moment: the dealer is asked for it.
+    A stack that was dealt for a round and taken just as the round became void may have gone to its hand or to the rack:
+    the dealer is asked for it.
     """
     round_ = state.round
     for_the_pile = given is not None and isinstance(given.command, Eject) and not given.target
@@ -210,24 +210,24 @@ def _lands_at(state: State, name: str, deck: str, given: Given | None) -> str:
 
 
 def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, number: int) -> None:
-    """Cards of a deck that is gathered were taken from an exit; `given` has brought them there, if that is known."""
+    """Cards of a deck being gathered were taken from an exit; `given` is the command that brought them, if known."""
     exit_ = ledger.IN_DEVICE[name][-1]
     deck = d.state.decks.get(deck_name)
     if deck is None:
         d.emit(ExitEmptied(device=name, cards=number))
         return
-    there, target = deck.cards.get(exit_, 0), _lands_at(d.state, name, deck_name, given)
+    there, target = deck.cards.get(exit_, 0), _destination(d.state, name, deck_name, given)
     if there:
-        moves = ledger.seen(deck.cards, (exit_,), number if number >= 0 else there, target)
-    else:  # cards that a broken cycle had left there: nobody had counted them
+        moves = ledger.emptying_moves(deck.cards, (exit_,), number if number >= 0 else there, target)
+    else:  # an interrupted cycle had left them there uncounted
         inner = max(ledger.IN_DEVICE[name][:-1], key=lambda place: deck.cards.get(place, 0))
-        moves = ledger.part(deck.cards, inner, max(number, 0), target)
+        moves = ledger.partial_moves(deck.cards, inner, max(number, 0), target)
     d.emit(ExitEmptied(device=name, deck=deck_name, cards=number, moves=moves))
-    tell_difference(d, deck_name, exit_, moves)
+    record_difference(d, deck_name, exit_, moves)
 
 
 def finish_gathering(d: Decision, name: str) -> bool:
-    """When all cards of a deck lie together: what it is now. True if anything was decided."""
+    """Decide what a deck is once all its cards are together. True if anything was decided."""
     state = d.state
     deck = state.decks[name]
     if deck.state not in (DeckState.VOIDED, DeckState.RECALLED) or next_place(state, name):

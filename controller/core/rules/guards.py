@@ -1,4 +1,4 @@
-"""The guards of loading and of starting a round, each by the rule behind it. They only look at the state."""
+"""Conditions for loading a deck and starting a round, each with the rule behind it. They only read the state."""
 
 # mypyc
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOURCE: Final = {  # where cards are dealt from
 
 
 def in_service(state: State, device: str) -> bool:
-    """Whether the table has this device and nobody has taken it out of service."""
+    """Whether the table has this device and it was not taken out of service."""
     found = state.devices.get(device)
     return found is not None and found.state is not DeviceState.OUT_OF_SERVICE
 
@@ -39,48 +39,48 @@ def counts(state: State) -> bool:
 
 
 def self_reshuffling(state: State) -> bool:
-    """Whether a device under 5.I is in service."""
+    """Whether a self-reshuffling device is in service."""
     kind = state.setup.shuffler
     return kind is not None and kind.reshuffles and in_service(state, "shuffler")
 
 
 def feeds(state: State) -> bool:
-    """Whether the shuffler puts the deck straight into the shoe. Dealing by hand, the dealer takes it from there."""
+    """Whether the shuffler puts the deck straight into the shoe."""
     kind = state.setup.shuffler
     return kind is not None and kind.feeds_shoe and in_service(state, "shuffler")
 
 
 def decks_wanted(state: State) -> int:
-    """How many decks are played now."""
+    """How many decks the table plays with now."""
     return len(state.setup.backs) if in_service(state, "shuffler") else 1
 
 
 def inside(state: State, device: str) -> list[str]:
-    """The decks with cards in a device."""
+    """The decks that have cards in this device."""
     places = ledger.IN_DEVICE[device]
     return [name for name, deck in state.decks.items() if ledger.count(deck.cards, places)]
 
 
 def blocking(state: State) -> list[str]:
-    """The warnings that stand in the way of a round: all but those of devices that are out of service."""
+    """The warnings that prevent a round: all except those of devices that are out of service."""
     if not state.warnings:
         return []
     return [key for key, warned in state.warnings.items() if not warned.device or in_service(state, warned.device)]
 
 
 def warned(state: State, device: str) -> bool:
-    """Whether a warning stands for this device."""
+    """Whether there is a warning about this device."""
     return bool(state.warnings) and any(warning.device == device for warning in state.warnings.values())
 
 
 def usable(state: State, device: str) -> bool:
-    """Whether a device stands ready for a cycle of play."""
+    """Whether a device is ready for a cycle of play."""
     found = state.devices.get(device)
     return found is not None and found.state is DeviceState.READY and not found.hindered and not warned(state, device)
 
 
 def moved_by(state: State, deck: str) -> str:
-    """The device that moves this deck, or was told to and has not answered yet; empty where none does."""
+    """The device that is moving this deck, or has been commanded to; empty if there is none."""
     return next((name for name, device in state.devices.items() if device.doing and device.doing.deck == deck), "")
 
 
@@ -88,13 +88,13 @@ def moved_by(state: State, deck: str) -> str:
 
 
 def life_ms(state: State) -> int:
-    """How long a deck may be played with the present method."""
+    """How long a deck may be played with the current dealing method."""
     return state.setup.game.life_h[state.method] * HOUR_MS
 
 
 @enforces(Rule.DECK_AGE)
 def over_age(state: State, name: str, now_ms: int) -> Refusal | None:
-    """A deck past its time."""
+    """Refuse a deck that has reached its age limit."""
     began_ms = state.decks[name].in_play_ms
     if began_ms < 0 or now_ms - began_ms < life_ms(state):
         return None
@@ -109,7 +109,7 @@ def over_age(state: State, name: str, now_ms: int) -> Refusal | None:
 
 @enforces(Rule.DECKS_ALTERNATE)
 def not_due(state: State, name: str) -> Refusal | None:
-    """The deck whose turn it is not."""
+    """Refuse a deck if it is the other one's turn."""
     if state.decks[name].back == state.due:
         return None
     return Refusal(
@@ -119,14 +119,14 @@ def not_due(state: State, name: str) -> Refusal | None:
 
 @enforces(Rule.LOAD_SHOE)
 def uncounted(state: State, deck: Deck, name: str) -> Refusal | None:
-    """A deck without a good count where a shuffler counts, or with cards that cannot be accounted for."""
+    """Refuse a deck with missing cards, or without a correct count where the shuffler counts."""
     if deck.cards.get(ledger.MISSING, 0):
         return Refusal(
-            f"cards of deck {name} are not accounted for", "they are found", (Rule.LOAD_SHOE, Rule.WRONG_COUNT)
+            f"cards of deck {name} are not accounted for", "they have been found", (Rule.LOAD_SHOE, Rule.WRONG_COUNT)
         )
     if counts(state) and not deck.counted:
         return Refusal(
-            f"deck {name} was not counted by the shuffler",
+            f"deck {name} has not been counted by the shuffler",
             "the shuffler has counted it",
             (Rule.LOAD_SHOE, Rule.WRONG_COUNT),
         )
@@ -135,27 +135,31 @@ def uncounted(state: State, deck: Deck, name: str) -> Refusal | None:
 
 @enforces(Rule.CUT, Rule.CUT_DEPTH, Rule.SELF_RESHUFFLING_NO_CUT)
 def uncut(state: State, deck: Deck, name: str) -> Refusal | None:
-    """A deck that needs a cut first."""
+    """Refuse a deck that must be cut first."""
     if deck.state is not DeckState.MIXED or self_reshuffling(state):
         return None
     return Refusal(
-        f"deck {name} was not shuffled by the shuffler and is not cut", "it has been cut", (Rule.CUT, Rule.CUT_DEPTH)
+        f"deck {name} was not shuffled by the shuffler and has not been cut",
+        "it has been cut",
+        (Rule.CUT, Rule.CUT_DEPTH),
     )
 
 
 @enforces(Rule.SHOE_STOPS)
 def not_accepted(state: State) -> Refusal | None:
-    """A shoe of which nobody knows what it has done is shown to be empty, and stays so until it is accepted."""
+    """Refuse a shoe whose last events are missing from the journal: it stays empty until it is accepted again."""
     shoe = state.devices.get("shoe")
     if state.method is not Method.AUTOMATED_SHOE or shoe is None or not shoe.told:
         return None
     return Refusal(
-        "the journal lacks what the shoe has done", "the shoe is empty and accepted again", (Rule.SHOE_STOPS,)
+        "events of the shoe are missing from the journal",
+        "the shoe is empty and has been accepted again",
+        (Rule.SHOE_STOPS,),
     )
 
 
 def cannot_load(state: State, name: str, now_ms: int) -> Refusal | None:
-    """Why this deck cannot be loaded into the shoe, or taken into the hand, now."""
+    """Why this deck cannot be loaded into the shoe, or taken into the hand, now; None if it can."""
     deck = state.decks[name]
     return (
         not_due(state, name)
@@ -173,17 +177,19 @@ def cannot_load(state: State, name: str, now_ms: int) -> Refusal | None:
 
 @enforces(Rule.TWO_DECKS)
 def wrong_number_of_decks(state: State) -> Refusal | None:
-    """Two decks without a shuffler."""
+    """Refuse two decks without a shuffler."""
     if len(state.decks) <= decks_wanted(state):
         return None
     return Refusal(
-        "two decks are here and no shuffler is in service", "one of the decks has left the table", (Rule.TWO_DECKS,)
+        "two decks are at the table and no shuffler is in service",
+        "one of the decks has left the table",
+        (Rule.TWO_DECKS,),
     )
 
 
 @enforces(Rule.OTHER_DECK_IN_SHUFFLER)
-def other_deck_astray(state: State) -> Refusal | None:
-    """With two decks, the other one is in the shuffler, shuffled or being shuffled."""
+def other_deck_not_in_shuffler(state: State) -> Refusal | None:
+    """With two decks, the other one must be in the shuffler, shuffled or being shuffled."""
     if decks_wanted(state) < 2:
         return None
     back = next(back for back in state.setup.backs if back != state.due)
@@ -196,8 +202,8 @@ def other_deck_astray(state: State) -> Refusal | None:
 
 
 @enforces(Rule.RACK_HOLDS_ONE_DECK)
-def rack_taken(state: State, name: str) -> Refusal | None:
-    """Cards of another deck lie in the rack."""
+def rack_occupied(state: State, name: str) -> Refusal | None:
+    """Refuse if cards of another deck are in the rack."""
     for other, deck in state.decks.items():
         if other != name and deck.cards.get(ledger.RACK):
             return Refusal(
@@ -208,15 +214,15 @@ def rack_taken(state: State, name: str) -> Refusal | None:
 
 @enforces(Rule.STUB_COUNT_DUE)
 def stub_overdue(state: State) -> Refusal | None:
-    """The sixth round without a count of the stub."""
+    """Refuse a further round if the stub has not been counted for too many rounds."""
     if counts(state) or state.rounds_uncounted < state.setup.game.stub_count_rounds:
         return None
     rounds = state.setup.game.stub_count_rounds
-    return Refusal(f"the stub was not counted for {rounds} rounds", "it is counted", (Rule.STUB_COUNT_DUE,))
+    return Refusal(f"the stub has not been counted for {rounds} rounds", "it has been counted", (Rule.STUB_COUNT_DUE,))
 
 
 def stub_count_due(state: State) -> bool:
-    """Whether the stub of the present round must be counted."""
+    """Whether the stub of the current round must be counted."""
     if state.round is None or state.round.stub_counted:
         return False
     return state.round.count_wanted or stub_overdue(state) is not None
@@ -224,27 +230,29 @@ def stub_count_due(state: State) -> bool:
 
 @enforces(Rule.HAND_NEEDS_SHUFFLER, Rule.OUT_OF_SERVICE, Rule.DEALING)
 def no_way_to_deal(state: State) -> Refusal | None:
-    """The present method needs a device that is out of service."""
+    """Refuse if the dealing method needs a device that is out of service."""
     if state.method is Method.HAND and not in_service(state, "shuffler"):
         return Refusal(
-            "dealing by hand needs a shuffler, and it is out of service", "a shoe is used", (Rule.HAND_NEEDS_SHUFFLER,)
+            "dealing from the hand requires a shuffler, and it is out of service",
+            "a shoe is used",
+            (Rule.HAND_NEEDS_SHUFFLER,),
         )
     if state.method is Method.AUTOMATED_SHOE and not in_service(state, "shoe"):
-        return Refusal("the automated shoe is out of service", "the method is changed", (Rule.OUT_OF_SERVICE,))
+        return Refusal("the automated shoe is out of service", "the dealing method is changed", (Rule.OUT_OF_SERVICE,))
     return None
 
 
-def warning_stands(state: State) -> Refusal | None:
-    """A warning that nobody has cleared."""
+def uncleared_warning(state: State) -> Refusal | None:
+    """Refuse while a warning has not been cleared."""
     for key in blocking(state):
         found = state.warnings[key]
-        return Refusal(found.text, "the cause is gone and the warning cleared", tuple(found.clause))
+        return Refusal(found.text, "the cause is gone and the warning has been cleared", tuple(found.clause))
     return None
 
 
 def cannot_start(state: State, now_ms: int) -> Refusal | None:
-    """Why no round can start now: what is wrong first, then what is missing."""
-    refusal = warning_stands(state) or no_way_to_deal(state)
+    """Why no round can start now: faults first, then what is missing."""
+    refusal = uncleared_warning(state) or no_way_to_deal(state)
     if refusal:
         return refusal
     name = due_deck(state)
@@ -257,7 +265,7 @@ def cannot_start(state: State, now_ms: int) -> Refusal | None:
         wrong_number_of_decks(state)
         or over_age(state, name, now_ms)
         or uncounted(state, state.decks[name], name)
-        or rack_taken(state, name)  # says where the other deck is; the next, only where it is not
-        or other_deck_astray(state)
+        or rack_occupied(state, name)  # before the next, which does not say where the other deck is
+        or other_deck_not_in_shuffler(state)
         or stub_overdue(state)
     )

@@ -1,6 +1,6 @@
-"""Devices that connect, get lost and come back, and the start of the host itself."""
-# mypyc
+"""Devices connecting, disconnecting and coming back, and the start of the daemon."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final
@@ -20,34 +20,34 @@ from controller.core.machines import DeviceState
 from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.stopping import stopped
-from controller.core.rules.warnings import cause_gone, still_wrong, warn
-from controller.core.setup import lacking
+from controller.core.rules.warnings import cause_gone, restore_fault, warn
+from controller.core.setup import missing_capabilities
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Capability
 
-_SIDE: Final = {"lock": Capability.LOCKS, "show": Capability.INDICATES}  # what a device can do beside its cycles
+_SIDE: Final = {"lock": Capability.LOCKS, "show": Capability.INDICATES}  # what a device can do besides its cycles
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def ready(d: Decision, report: DeviceReady) -> None:
-    """A device was greeted: new, back after a moment, or restarted without its memory."""
+    """A device has connected: for the first time, after a short interruption, or restarted without its memory."""
     name = report.device
     device = d.state.devices.get(name)
     if device is None:
         return
     if device.state is DeviceState.OUT_OF_SERVICE:
         restarted = device.boot != report.boot
-        d.emit(DeviceSeen(device=name, boot=report.boot, online=not _served_another(d, report)))
+        d.emit(DeviceSeen(device=name, boot=report.boot, online=not _used_by_another_journal(d, report)))
         if restarted:
             cause_gone(d, f"{name}.fail")
         return
     restarted = device.boot not in (0, report.boot)
     doing = device.doing
-    wrong = _strange(d, report)
+    wrong = _unsuitable(d, report)
     if wrong:
         if doing:
             d.emit(CycleLost(device=name, id=doing.id, reason="another device answered"))
-            stopped(d, name, doing, "was exchanged", cards_inside=True)
+            stopped(d, name, doing, "was replaced", cards_inside=True)
         d.emit(DeviceRefused(device=name, boot=report.boot, reason=wrong))
         return
     can = [word for word, able in _SIDE.items() if able in report.capabilities]
@@ -65,64 +65,64 @@ def ready(d: Decision, report: DeviceReady) -> None:
         until_ms = max(doing.until_ms, d.now_ms + d.state.setup.limits.grace_ms)
         d.emit(DeviceResumed(device=name, id=doing.id, until_ms=until_ms))
         return
-    still_wrong(d, name)
+    restore_fault(d, name)
 
 
-def _strange(d: Decision, report: DeviceReady) -> str:
-    """Why this device cannot be used at this table; empty where it can."""
-    lacks = lacking(d.state.setup, report.device, list(report.capabilities))
-    return f"it lacks: {', '.join(lacks)}" if lacks else _served_another(d, report)
+def _unsuitable(d: Decision, report: DeviceReady) -> str:
+    """Why this device cannot be used at this table; empty if it can."""
+    lacks = missing_capabilities(d.state.setup, report.device, list(report.capabilities))
+    return f"it lacks: {', '.join(lacks)}" if lacks else _used_by_another_journal(d, report)
 
 
-def _served_another(d: Decision, report: DeviceReady) -> str:
-    """A device takes no id twice and none below its last. One that is ahead of the journal would do nothing for us."""
+def _used_by_another_journal(d: Decision, report: DeviceReady) -> str:
+    """Why a device would ignore our commands; empty if it would not. It ignores ids up to the last one it was given."""
     if report.last_command <= d.state.seq:
         return ""
     return (
-        f"it has carried out command {report.last_command} of another journal, and this one is at {d.state.seq}: "
-        "switch it off and on, so that it forgets"
+        f"its last command was {report.last_command}, from another journal, and this journal is at {d.state.seq}: "
+        "switch it off and on to reset it"
     )
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def ahead(d: Decision, report: DeviceAhead) -> None:
-    """The journal lacks what a device has done, as after a disk that forgot. Nobody knows where its cards are now.
+    """The journal is missing events of a device, as after a disk that lost data, so the ledger cannot be trusted.
 
-    It is not used before it is shown to be empty and a person accepts it, or before it was switched off and on and has
-    forgotten too.
+    The device is not used until it is shown to be empty and a person accepts it, or until it has been switched off and
+    on and has forgotten those events too.
     """
     name = report.device
     device = d.state.devices.get(name)
     if device is None or device.told == report.told or not d.may(DeviceRefused, device=name):
         return
     doing, rule = device.doing, STOPS[name]
-    lacks = (
+    missing = (
         f"event {report.told}"
         if report.told == device.last_event + 1
-        else (f"events {device.last_event + 1} to {report.told}")
+        else f"events {device.last_event + 1} to {report.told}"
     )
     if doing:
-        d.emit(CycleLost(device=name, id=doing.id, reason="the journal lacks what became of it"), rule)
-    reason = f"the journal lacks {lacks} of it"
+        d.emit(CycleLost(device=name, id=doing.id, reason="its outcome is missing from the journal"), rule)
+    reason = f"the journal is missing its {missing}"
     d.emit(DeviceRefused(device=name, boot=report.boot, reason=reason, told=report.told), rule)
-    warn(d, "gap", rule, device=name, text=f"the journal lacks {lacks} of the {name}")
-    stopped(d, name, doing, "has done what is not known", cards_inside=True, stuck=True)
+    warn(d, "gap", rule, device=name, text=f"the journal is missing {missing} of the {name}")
+    stopped(d, name, doing, "did something that is not in the journal", cards_inside=True, stuck=True)
 
 
 def lost(d: Decision, report: LinkLost) -> None:
-    """The link is gone. It may come back within its grace time."""
+    """The link to a device is gone. It may come back within the grace period."""
     device = d.state.devices.get(report.device)
     if device is None:
         return
     if device.state is DeviceState.OUT_OF_SERVICE:
-        if device.online:  # every try to reach it fails anew: that is told once
+        if device.online:  # recorded once, although every attempt to reach it fails
             d.emit(DeviceSeen(device=report.device, boot=device.boot, online=False))
     elif d.may(DeviceLost, device=report.device):
         d.emit(DeviceLost(device=report.device, detail=report.detail))
 
 
 def host_started(d: Decision, report: HostBoot) -> None:
-    """The daemon has come up: every link it had is gone, and the grace times begin."""
+    """The daemon has started: all links are down, and the grace periods begin."""
     d.emit(HostStarted(boot_id=report.boot_id, up_ms=report.up_ms, away_ms=report.away_ms, software=report.software))
     for name in d.state.devices:
         lost(d, LinkLost(name, "the controller was restarted"))

@@ -1,8 +1,8 @@
-"""Locks and lights: what each device should be, put against what it was last told. A difference is a command.
+"""Locks and lights: compares what each device should show with the last command it was sent, and sends the difference.
 
-A device is locked while a warning of it stands, or while cards in it belong to a void round or to a deck that is locked
-out; not while it works, not while cards lie at its exit, and not once a person has said that they reach into it.
-The light has three states only, so that a round without trouble gives none of these commands.
+A device is locked while there is a warning about it, or while it holds cards of a void round or of a locked-out deck.
+It is not locked while it works, while cards are at its exit, or after a person has reported that they are opening it.
+The light has only three states, so a round without trouble needs none of these commands.
 """
 
 # mypyc
@@ -15,14 +15,14 @@ from controller.core import ledger
 from controller.core.decision import Decision
 from controller.core.enforcement import enforces
 from controller.core.machines import DeckState, DeviceState
-from controller.core.rules.commands import give_beside
+from controller.core.rules.commands import give_side_command
 from controller.core.rules.guards import STOPS, warned
 from controller.core.state import State
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Indicate, Light, Lock, Sound, Unlock
 
 _NOT_TO_BE_DEALT: Final = frozenset({DeckState.VOIDED, DeckState.LOCKED_OUT})
-_LONGEST: Final = 64  # characters that a device takes
+_LONGEST: Final = 64  # characters of text that a device accepts
 _ALL_WELL: Final = (Light.GREEN, "", Sound.NONE)
 
 
@@ -35,7 +35,7 @@ def to_be_locked(state: State, name: str) -> bool:
 
 
 def _holds_void(state: State, name: str) -> bool:
-    """Whether cards lie in it that must not be dealt."""
+    """Whether this device holds cards that must not be dealt."""
     for deck in state.decks.values():
         if deck.state in _NOT_TO_BE_DEALT and ledger.count(deck.cards, ledger.IN_DEVICE[name]) > 0:
             return True
@@ -43,7 +43,7 @@ def _holds_void(state: State, name: str) -> bool:
 
 
 def light(state: State, name: str) -> tuple[Light, str, Sound]:
-    """What a device shows: red, it stands still; yellow, a person must act; green, all is well."""
+    """What a device should show: red if it cannot work, yellow if a person must act, otherwise green."""
     device = state.devices[name]
     if device.state is DeviceState.OUT_OF_SERVICE:
         return Light.RED, "out of service", Sound.NONE
@@ -56,7 +56,7 @@ def light(state: State, name: str) -> tuple[Light, str, Sound]:
     if device.hindered:
         return Light.YELLOW, device.hindered, Sound.CHIME
     if _holds_void(state, name):
-        return Light.YELLOW, "these cards are not dealt", Sound.CHIME
+        return Light.YELLOW, "do not deal these cards", Sound.CHIME
     return _ALL_WELL
 
 
@@ -65,33 +65,15 @@ def _shown(shown: Light, text: str) -> str:
     return f"{int(shown)} {text[:_LONGEST]}"
 
 
-_SHOWN_WELL: Final = _shown(*_ALL_WELL[:2])
-
-
-def all_well(state: State) -> bool:
-    """Whether nothing is to be locked or shown, and nothing will be before an event that concerns locks."""
-    if state.warnings:
-        return False
-    for deck in state.decks.values():
-        if deck.state in _NOT_TO_BE_DEALT:
-            return False
-    for device in state.devices.values():
-        if device.state is DeviceState.OUT_OF_SERVICE or device.hindered or device.locked:
-            return False
-        if device.can_show and device.shown != _SHOWN_WELL:
-            return False
-    return True
-
-
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
-def set_right(d: Decision) -> None:
-    """Give the commands that make every device what it should be: the lock first."""
+def update_locks(d: Decision) -> None:
+    """Send each device the lock and light commands that it needs, the lock first."""
     for name, device in d.state.devices.items():
         if not device.online:
             continue
         if device.can_lock and device.locked is not to_be_locked(d.state, name):
-            give_beside(d, name, Unlock if device.locked else Lock, STOPS[name])
+            give_side_command(d, name, Unlock if device.locked else Lock, STOPS[name])
         if device.can_show:
             shown, text, sound = light(d.state, name)
             if device.shown != _shown(shown, text):
-                give_beside(d, name, Indicate, light=int(shown), sound=int(sound), text=text[:_LONGEST])
+                give_side_command(d, name, Indicate, light=int(shown), sound=int(sound), text=text[:_LONGEST])

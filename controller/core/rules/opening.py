@@ -1,4 +1,4 @@
-"""Opening and closing a table, decks that come and go, and idle times: chapter 4 and 5.H."""
+"""Opening and closing the table, receiving and removing decks, and idle tables."""
 
 # mypyc
 from __future__ import annotations
@@ -23,7 +23,7 @@ from controller.core.actions import (
     VerifyDeck,
     WashDeck,
 )
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
     DeckAcceptedPrepared,
@@ -61,42 +61,48 @@ UNOPENED: Final = (DeckState.RECEIVED, DeckState.INSPECTED, DeckState.VERIFIED, 
 IN_SHUFFLER: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 
 
-@takes(Configure)
+@handles(Configure)
 def configure(d: Decision, act: Configure) -> Refusal | None:
-    """Take on a set-up, if it is allowed as a whole."""
+    """Accept a set-up if the rules allow it as a whole."""
     refusal = setup_fault(act.setup)
     if refusal:
         return refusal
-    setup = msgspec.to_builtins(act.setup, str_keys=True, order="deterministic")  # as the journal will tell it again
+    setup = msgspec.to_builtins(
+        act.setup, str_keys=True, order="deterministic"
+    )  # as it will be read back from the journal
     d.emit(TableConfigured(setup=setup, who=act.who))
     return None
 
 
-@takes(OpenTable)
+@handles(OpenTable)
 def open_table(d: Decision, act: OpenTable) -> Refusal | None:
     """The table opens."""
     if not d.state.configured:
-        return Refusal("the table is not set up", "it is set up")
+        return Refusal("the table is not set up", "it has been set up")
     d.emit(TableOpened(who=act.who), Rule.INSPECT_DECK)
     return None
 
 
 @enforces(Rule.TWO_DECKS, Rule.BACKS_DIFFER, Rule.INSPECT_DECK, Rule.PREPARED_DECK)
-@takes(ReceiveDeck)
+@handles(ReceiveDeck)
 def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
-    """A deck comes to the table: it must have a back that is wanted, and must never have been here."""
+    """A deck arrives: its back must be one that the table needs, and it must never have been here before."""
     state = d.state
     if act.deck in state.decks or act.deck in state.retired or not act.deck:
-        return Refusal(f"deck {act.deck} was here before", "a new deck is brought", (Rule.WRONG_COUNT,))
+        return Refusal(f"deck {act.deck} was here before", "another deck is brought", (Rule.WRONG_COUNT,))
     if act.back not in state.setup.backs:
         return Refusal(
-            f"the table plays with {' and '.join(state.setup.backs)} backs", "the back fits", (Rule.BACKS_DIFFER,)
+            f"the table plays with {' and '.join(state.setup.backs)} backs",
+            "the deck has one of these backs",
+            (Rule.BACKS_DIFFER,),
         )
     if deck_with_back(state, act.back):
-        return Refusal(f"a {act.back} deck is here already", "that deck has left", (Rule.BACKS_DIFFER,))
+        return Refusal(f"a {act.back} deck is already at the table", "that deck has left", (Rule.BACKS_DIFFER,))
     if len(state.decks) >= decks_wanted(state):
         return Refusal(
-            "one deck is played while the shuffler is out of service", "it is back in service", (Rule.TWO_DECKS,)
+            "only one deck is used while the shuffler is out of service",
+            "the shuffler is back in service",
+            (Rule.TWO_DECKS,),
         )
     rule = Rule.PREPARED_DECK if act.prepared else Rule.INSPECT_DECK
     d.emit(DeckReceived(deck=act.deck, back=act.back, prepared=act.prepared, who=act.who), rule)
@@ -107,9 +113,9 @@ def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
 
 
 @enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
-@takes(InspectDeck)
+@handles(InspectDeck)
 def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
-    """The dealer's look at every card."""
+    """The dealer has inspected every card."""
     if not act.good:
         lock_out(d, act.deck, Rule.INSPECT_DECK, reason="the inspection found a defect")
         return None
@@ -118,19 +124,21 @@ def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
 
 
 @enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
-@takes(VerifyDeck)
+@handles(VerifyDeck)
 def verify(d: Decision, act: VerifyDeck) -> Refusal | None:
-    """The floorperson's, who is somebody else."""
+    """A floorperson confirms the inspection; it must not be the person who inspected the deck."""
     if act.who == d.state.decks[act.deck].inspected_by:
-        return Refusal("who inspected a deck cannot verify it", "another person verifies it", (Rule.INSPECT_DECK,))
+        return Refusal(
+            "the person who inspected a deck cannot verify it", "another person verifies it", (Rule.INSPECT_DECK,)
+        )
     d.emit(DeckVerified(deck=act.deck, who=act.who), Rule.INSPECT_DECK)
     return None
 
 
 @enforces(Rule.SPREAD_DECK, Rule.IDLE_TABLE, Rule.OPEN_EACH_DECK)
-@takes(SpreadDeck)
+@handles(SpreadDeck)
 def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
-    """For the first player, or while nobody is here."""
+    """For the first player, or while the table is idle."""
     deck = d.state.decks[act.deck]
     idle = d.state.table is TableState.IDLE
     if not idle and deck.state is not DeckState.VERIFIED:
@@ -145,23 +153,23 @@ def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
 
 
 @enforces(Rule.WASH_DECK, Rule.OPEN_EACH_DECK)
-@takes(WashDeck, StackDeck)
+@handles(WashDeck, StackDeck)
 def wash_or_stack(d: Decision, act: WashDeck | StackDeck) -> Refusal | None:
-    """Turned, washed, stacked."""
+    """The cards were turned face down and washed, or stacked."""
     event = DeckWashed if isinstance(act, WashDeck) else DeckStacked
     d.emit(event(deck=act.deck, who=act.who), Rule.WASH_DECK)
     return None
 
 
-@takes(RejectDeck)
+@handles(RejectDeck)
 def reject(d: Decision, act: RejectDeck) -> Refusal | None:
-    """A damaged deck is never played again; the round that is on is played to its end."""
+    """A damaged deck is never played again. Not during its round, which is played to the end."""
     if moved_by(d.state, act.deck) or d.state.decks[act.deck].state in (
         DeckState.IN_PLAY,
         DeckState.VOIDED,
         DeckState.SHUFFLING,
     ):
-        return Refusal("the deck is in use", "its round is over, and no device moves it", (Rule.INSPECT_DECK,))
+        return Refusal("the deck is in use", "its round is over and no device is moving it", (Rule.INSPECT_DECK,))
     lock_out(d, act.deck, Rule.INSPECT_DECK, reason=act.reason)
     warn(
         d,
@@ -174,9 +182,9 @@ def reject(d: Decision, act: RejectDeck) -> Refusal | None:
 
 
 @enforces(Rule.WRONG_COUNT, Rule.DECK_AGE, Rule.TWO_DECKS)
-@takes(RemoveDeck)
+@handles(RemoveDeck)
 def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
-    """A deck leaves only as a whole, or with its missing cards declared."""
+    """A deck leaves the table only if it is complete, or its missing cards have been declared."""
     deck = d.state.decks[act.deck]
     if deck.state in (DeckState.IN_PLAY, DeckState.VOIDED):
         return Refusal("its round is not over", "the round is over")
@@ -184,7 +192,7 @@ def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
     if elsewhere:
         return Refusal(
             f"cards of deck {act.deck} are still at: {', '.join(sorted(elsewhere))}",
-            "all its cards lie on the table, or the missing ones are declared",
+            "all its cards are on the table, or the missing ones are declared",
             (Rule.WRONG_COUNT,),
         )
     _remove(d, act.deck, act.who)
@@ -204,22 +212,22 @@ def _remove(d: Decision, name: str, who: str) -> None:
 
 @enforces(Rule.TWO_DECKS)
 def pass_turn(d: Decision) -> None:
-    """The only deck of a table that plays with one is next."""
+    """If the table plays with one deck, that deck is next."""
     decks = list(d.state.decks.values())
     if decks_wanted(d.state) == 1 and len(decks) == 1 and d.state.due != decks[0].back:
         d.emit(TurnPassed(back=decks[0].back), Rule.TWO_DECKS)
 
 
-@takes(CloseTable)
+@handles(CloseTable)
 def close(d: Decision, act: CloseTable) -> Refusal | None:
-    """Nothing is left in a device; the decks leave with the table."""
+    """Close the table. The devices must be empty; the decks are removed."""
     for name in ledger.IN_DEVICE:
         if inside(d.state, name):
             return Refusal(f"cards are in the {name}", f"the {name} is empty")
     for name, deck in d.state.decks.items():
-        astray = [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
-        if astray:
-            return Refusal(f"cards of deck {name} are at {astray[0]}", "all cards are together")
+        elsewhere = [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
+        if elsewhere:
+            return Refusal(f"cards of deck {name} are at {elsewhere[0]}", "all its cards are together")
     for name in list(d.state.decks):
         _remove(d, name, act.who)
     d.emit(TableClosed(who=act.who))
@@ -227,38 +235,38 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
 
 
 @enforces(Rule.IDLE_TABLE, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(IdleTable)
+@handles(IdleTable)
 def idle(d: Decision, act: IdleTable) -> Refusal | None:
-    """Nobody plays: the cards leave shoe and rack. A device under 5.I keeps them."""
+    """No players: the cards leave shoe and rack, unless a self-reshuffling device keeps them."""
     if any(
         device.state is DeviceState.WORKING and device.doing and isinstance(device.doing.command, Deliver)
         for device in d.state.devices.values()
     ):
-        return Refusal("a deck is on its way into the shoe", "it has come there", (Rule.IDLE_TABLE,))
+        return Refusal("a deck is on its way into the shoe", "it has arrived", (Rule.IDLE_TABLE,))
     d.emit(TableIdled(who=act.who), Rule.SELF_RESHUFFLING_NO_CUT if self_reshuffling(d.state) else Rule.IDLE_TABLE)
     if self_reshuffling(d.state):
         return None
     for name, deck in d.state.decks.items():
         if deck.state is DeckState.LOADED:
-            d.emit(DeckRecalled(deck=name, reason="nobody plays"), Rule.IDLE_TABLE)
+            d.emit(DeckRecalled(deck=name, reason="the table is idle"), Rule.IDLE_TABLE)
     return None
 
 
 @enforces(Rule.IDLE_TABLE, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(PlayerArrived)
+@handles(PlayerArrived)
 def player_arrived(d: Decision, act: PlayerArrived) -> Refusal | None:
-    """Chapter 4 again, for every deck that is not in the shuffler."""
+    """The opening procedure is repeated for every deck that is not in the shuffler."""
     if not self_reshuffling(d.state):
         for name, deck in d.state.decks.items():
             if deck.state not in {*IN_SHUFFLER, *UNOPENED, DeckState.LOCKED_OUT}:
-                return Refusal(f"deck {name} is not spread", "it lies spread on the table", (Rule.IDLE_TABLE,))
+                return Refusal(f"deck {name} is not spread", "it is spread on the table", (Rule.IDLE_TABLE,))
     d.emit(PlayerCame(who=act.who), Rule.IDLE_TABLE)
     return None
 
 
 @enforces(Rule.OPEN_EACH_DECK)
 def opening_completed(d: Decision) -> bool:
-    """Every deck of the set-up has come through chapter 4."""
+    """Complete the opening once every deck has been through the opening procedure. True if it is complete."""
     state = d.state
     ready = [deck for deck in state.decks.values() if deck.state not in {*UNOPENED, DeckState.LOCKED_OUT}]
     if len(ready) < decks_wanted(state) or len(state.decks) > decks_wanted(state):

@@ -1,4 +1,4 @@
-"""Devices in the hands of people: jams, tests, emptying, taking out of service and back, and other ways of dealing."""
+"""What people do with devices: free jams, test, empty, take out of service, and change the dealing method."""
 
 # mypyc
 from __future__ import annotations
@@ -17,7 +17,7 @@ from controller.core.actions import (
     TestDevice,
     TryAgain,
 )
-from controller.core.decision import Decision, takes
+from controller.core.decision import Decision, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import DeckRecalled
 from controller.core.events.devices import (
@@ -36,84 +36,84 @@ from controller.core.rules.commands import give
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.opening import pass_turn
-from controller.core.rules.warnings import cause_gone, still_wrong
+from controller.core.rules.warnings import cause_gone, restore_fault
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import ClearJam, Eject, SelfTest
 
 OUT_HOW: Final = ("covered", "removed", "marked")
 
-# --- a person asks something of a device ----------------------------------------------------------------------------
+# --- requests to a device -------------------------------------------------------------------------------------------
 
 
-@takes(FreeJam)
+@handles(FreeJam)
 def free_jam(d: Decision, act: FreeJam) -> Refusal | None:
-    """The device checks its way."""
+    """The stuck cards were removed: the device checks its card path."""
     if d.state.devices[act.device].state is not DeviceState.JAMMED:
-        return Refusal(f"the {act.device} is not jammed", "it is", (STOPS[act.device],))
+        return Refusal(f"the {act.device} is not jammed", "the device is jammed", (STOPS[act.device],))
     give(d, act.device, ClearJam, STOPS[act.device])
     return None
 
 
-@takes(OpenDevice)
+@handles(OpenDevice)
 def open_device(d: Decision, act: OpenDevice) -> Refusal | None:
-    """It is unlocked, and stays so until its next cycle or warning."""
+    """Unlock a device; it stays unlocked until its next cycle or warning."""
     if not d.state.devices[act.device].locked:
-        return Refusal(f"the {act.device} is not locked", "it is")
+        return Refusal(f"the {act.device} is not locked", "the device is locked")
     d.emit(DeviceOpened(device=act.device, who=act.who), STOPS[act.device])
     return None
 
 
-@takes(TestDevice)
+@handles(TestDevice)
 def test_device(d: Decision, act: TestDevice) -> Refusal | None:
-    """Never with cards inside: what comes out of a test is no shuffled deck."""
+    """Start a self-test. Never with cards inside: a deck that went through a test is not properly shuffled."""
     if d.state.devices[act.device].state is not DeviceState.READY:
-        return Refusal(f"the {act.device} is not ready", "it is")
+        return Refusal(f"the {act.device} is not ready", "the device is ready")
     if inside(d.state, act.device):
-        return Refusal(f"cards are in the {act.device}", "it is empty", (Rule.SHUFFLE,))
+        return Refusal(f"cards are in the {act.device}", "the device is empty", (Rule.SHUFFLE,))
     give(d, act.device, SelfTest)
     return None
 
 
-@takes(EmptyDevice)
+@handles(EmptyDevice)
 def empty(d: Decision, act: EmptyDevice) -> Refusal | None:
-    """Take the deck inside back, or show that nothing is inside."""
+    """Bring out the deck inside, or show that the device is empty."""
     state = d.state
     found = state.devices[act.device]
     if found.state is not DeviceState.READY or found.at_exit:
-        return Refusal(f"the {act.device} is not ready, or cards lie at its exit", "it is ready and its exit is empty")
+        return Refusal(f"the {act.device} is not ready, or cards are at its exit", "it is ready and its exit is empty")
     decks = inside(state, act.device)
     for name in decks:
         if state.decks[name].state is DeckState.IN_PLAY:
-            return Refusal("a round is played from it", "the round is over")
+            return Refusal("a round is being dealt from it", "the round is over")
         if d.may(DeckRecalled, name):
-            d.emit(DeckRecalled(deck=name, reason=f"{act.who} empties the {act.device}"), Rule.SHUFFLE)
+            d.emit(DeckRecalled(deck=name, reason=f"{act.who} is emptying the {act.device}"), Rule.SHUFFLE)
     looking = [name for name, deck in state.decks.items() if deck.cards.get(ledger.MISSING)]
     give(d, act.device, Eject, deck=next(iter(decks or looking), ""))
     return None
 
 
-@takes(TryAgain)
+@handles(TryAgain)
 def try_again(d: Decision, act: TryAgain) -> Refusal | None:
-    """What stood in the way is seen to."""
+    """A person has dealt with the reason why the device refused a command."""
     if not d.state.devices[act.device].hindered:
-        return Refusal(f"nothing hinders the {act.device}", "it has refused a command")
+        return Refusal(f"the {act.device} has not refused a command", "it has refused one")
     d.emit(DeviceFreed(device=act.device, who=act.who))
     return None
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
-@takes(AcceptDevice)
+@handles(AcceptDevice)
 def accept(d: Decision, act: AcceptDevice) -> Refusal | None:
-    """A device whose last doings nobody knows is taken on again, once it is empty: its cards are counted anew."""
+    """Accept a device again whose last events are missing from the journal. It must be empty and its cards counted."""
     told = d.state.devices[act.device].told
     if not told:
-        return Refusal(f"the journal lacks no event of the {act.device}", "it does")
+        return Refusal(f"no event of the {act.device} is missing from the journal", "events are missing")
     decks = inside(d.state, act.device)
     if decks:
         return Refusal(
-            f"cards of deck {decks[0]} are not out of it",
-            "every card is taken out and counted",
+            f"cards of deck {decks[0]} are still in it",
+            "every card has been taken out and counted",
             (STOPS[act.device],),
         )
     d.emit(DeviceAccepted(device=act.device, told=told, who=act.who, role=str(act.role)), STOPS[act.device])
@@ -121,32 +121,34 @@ def accept(d: Decision, act: AcceptDevice) -> Refusal | None:
     return None
 
 
-# --- out of service, and another way --------------------------------------------------------------------------------
+# --- out of service, and other dealing methods ----------------------------------------------------------------------
 
 
 @enforces(Rule.OUT_OF_SERVICE)
-@takes(TakeOutOfService)
+@handles(TakeOutOfService)
 def take_out(d: Decision, act: TakeOutOfService) -> Refusal | None:
-    """Covered, removed or marked. A device that leaves the table is empty first."""
+    """A device was covered, removed or marked. One that is removed from the table must be empty."""
     state = d.state
     if act.how not in OUT_HOW:
         return Refusal(
-            f"{act.how!r} is none of: {', '.join(OUT_HOW)}", "it is covered, removed or marked", (Rule.OUT_OF_SERVICE,)
+            f"{act.how!r} is not one of: {', '.join(OUT_HOW)}",
+            "it is covered, removed or marked",
+            (Rule.OUT_OF_SERVICE,),
         )
     if act.device == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
-        return Refusal("a round is played from it", "the round is over or void", (Rule.OUT_OF_SERVICE,))
+        return Refusal("a round is being dealt from it", "the round is over or void", (Rule.OUT_OF_SERVICE,))
     decks = inside(state, act.device)
     if act.how == "removed":
         lost = [name for name, deck in state.decks.items() if deck.cards.get(ledger.MISSING)]
         if decks or lost:
             return Refusal(
-                f"cards of deck {(decks or lost)[0]} are not all out of it",
-                "it is shown to be empty, or the missing cards are declared",
+                f"cards of deck {(decks or lost)[0]} may still be in it",
+                "it is shown to be empty, or the missing cards are declared missing",
                 (Rule.OUT_OF_SERVICE,),
             )
     given = state.devices[act.device].doing
     if given:
-        d.emit(CycleLost(device=act.device, id=given.id, reason="it is taken out of service"), STOPS[act.device])
+        d.emit(CycleLost(device=act.device, id=given.id, reason="it was taken out of service"), STOPS[act.device])
     d.emit(DeviceOutOfService(device=act.device, how=act.how, who=act.who), Rule.OUT_OF_SERVICE)
     for name in decks:
         shuffle_again(d, name, STOPS[act.device], reason=f"the {act.device} is out of service")
@@ -155,43 +157,45 @@ def take_out(d: Decision, act: TakeOutOfService) -> Refusal | None:
 
 
 @enforces(Rule.OUT_OF_SERVICE)
-@takes(PutInService)
+@handles(PutInService)
 def put_in(d: Decision, act: PutInService) -> Refusal | None:
-    """The device returns. Its warnings stand as they stood."""
+    """Put a device back in service. Its warnings remain."""
     if act.device == "shoe" and d.state.round is not None:
-        return Refusal("a round is on", "the round is over", (Rule.OUT_OF_SERVICE,))
+        return Refusal("a round is in progress", "the round is over", (Rule.OUT_OF_SERVICE,))
     online, boot = d.state.devices[act.device].online, d.state.devices[act.device].boot
     d.emit(DeviceInService(device=act.device, who=act.who), Rule.OUT_OF_SERVICE)
     if online:
         d.emit(DeviceConnected(device=act.device, boot=boot, restarted=False))
         cause_gone(d, f"{act.device}.lost")
-        still_wrong(d, act.device)
+        restore_fault(d, act.device)
     return None
 
 
 @enforces(Rule.OUT_OF_SERVICE, Rule.HAND_NEEDS_SHUFFLER)
-@takes(ChangeMethod)
+@handles(ChangeMethod)
 def change_method(d: Decision, act: ChangeMethod) -> Refusal | None:
-    """Another way of dealing, once the floorperson has recorded that the broken device is out of the way."""
+    """Change the dealing method, once a floorperson has recorded that the failed device is out of service."""
     state = d.state
     if act.method is state.method:
-        return Refusal("this is the method already", "another one is chosen")
+        return Refusal("this is already the dealing method", "another method is chosen")
     if act.method not in state.setup.game.programme:
-        return Refusal(f"{state.setup.game.name} is not dealt that way", "another one is chosen")
+        return Refusal(f"{state.setup.game.name} is not dealt that way", "another method is chosen")
     if act.method is Method.AUTOMATED_SHOE and not in_service(state, "shoe"):
         return Refusal("the automated shoe is not in service", "it is in service", (Rule.OUT_OF_SERVICE,))
     if state.method is Method.AUTOMATED_SHOE and in_service(state, "shoe"):
         return Refusal(
-            "the automated shoe is neither covered nor removed nor marked out of order",
-            "a floorperson has recorded that",
+            "the automated shoe has not been covered, removed or marked out of order",
+            "a floorperson has recorded that it has been",
             (Rule.OUT_OF_SERVICE,),
         )
     if act.method is Method.HAND and not in_service(state, "shuffler"):
         return Refusal(
-            "dealing by hand needs a shuffler in service", "the shuffler is in service", (Rule.HAND_NEEDS_SHUFFLER,)
+            "dealing from the hand requires a shuffler in service",
+            "the shuffler is in service",
+            (Rule.HAND_NEEDS_SHUFFLER,),
         )
     for name, deck in state.decks.items():
         if deck.state is DeckState.LOADED:
-            return Refusal(f"deck {name} is loaded", "it is taken out", (Rule.OUT_OF_SERVICE,))
+            return Refusal(f"deck {name} is loaded", "it has been taken out", (Rule.OUT_OF_SERVICE,))
     d.emit(MethodChanged(method=str(act.method), was=str(state.method), who=act.who), Rule.OUT_OF_SERVICE)
     return None

@@ -1,4 +1,4 @@
-"""The deck from the table through the shuffler or the dealer's hands into the shoe: chapter 5, and 13.F."""
+"""Shuffling, counting, cutting and loading a deck: from the table through the shuffler or by hand into the shoe."""
 
 # mypyc
 from __future__ import annotations
@@ -13,7 +13,7 @@ from controller.core.actions import (
     ShuffleByHand,
     UnloadDeck,
 )
-from controller.core.decision import Decision, Refusal, takes
+from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
     CountAccepted,
@@ -34,7 +34,7 @@ from controller.core.events.decks import (
 from controller.core.events.devices import ExitEmptied
 from controller.core.events.table import CutRefused
 from controller.core.machines import DeckState
-from controller.core.rules.gathering import lock_out, tell_difference
+from controller.core.rules.gathering import lock_out, record_difference
 from controller.core.rules.guards import (
     SOURCE,
     cannot_load,
@@ -57,7 +57,7 @@ from firmware_bridge.wire.messages import Cycle, CycleDone
 
 
 def waits_for_shuffler(state: State, name: str) -> bool:
-    """Whether a deck lies on the table and must go through the shuffler next."""
+    """Whether a deck is on the table and must go through the shuffler next."""
     deck = state.decks[name]
     if deck.state in (DeckState.STACKED, DeckState.RACKED):
         return True
@@ -68,12 +68,14 @@ def waits_for_shuffler(state: State, name: str) -> bool:
 
 
 def cannot_insert(d: Decision, name: str) -> Refusal | None:
-    """Why this deck may not go into the shuffler now."""
+    """Why this deck may not go into the shuffler now; None if it may."""
     state = d.state
     if not in_service(state, "shuffler"):
         return Refusal("no shuffler is in service", "a shuffler is in service", (Rule.OUT_OF_SERVICE,))
     if warned(state, "shuffler"):
-        return Refusal("a warning of the shuffler is not cleared", "it is cleared", (Rule.SHUFFLER_STOPS,))
+        return Refusal(
+            "a warning about the shuffler has not been cleared", "it has been cleared", (Rule.SHUFFLER_STOPS,)
+        )
     there = inside(state, "shuffler")
     if there:
         return Refusal(
@@ -86,9 +88,9 @@ def cannot_insert(d: Decision, name: str) -> Refusal | None:
 
 
 @enforces(Rule.SHUFFLE, Rule.SHUFFLE_NEW_DECK)
-@takes(InsertDeck)
+@handles(InsertDeck)
 def insert(d: Decision, act: InsertDeck) -> Refusal | None:
-    """The deck lies in the infeed; the shuffle follows by itself."""
+    """A person has put a deck into the infeed; the shuffle starts automatically."""
     refusal = cannot_insert(d, act.deck)
     if refusal is None:
         inserted(d, act.deck, who=act.who)
@@ -96,13 +98,13 @@ def insert(d: Decision, act: InsertDeck) -> Refusal | None:
 
 
 def inserted(d: Decision, name: str, who: str = "") -> None:
-    """A deck lies in the infeed; without `who`, the sensor saw it."""
+    """A deck is in the infeed; without `who`, the sensor reported it."""
     moves = [(place, ledger.INFEED, n) for place, n in d.state.decks[name].cards.items()]
     d.emit(DeckInserted(deck=name, moves=moves, who=who), Rule.SHUFFLE)
 
 
-def shuffle_begun(d: Decision, given: Given) -> None:
-    """The shuffler has taken the command on."""
+def shuffle_started(d: Decision, given: Given) -> None:
+    """The shuffler has accepted the command to shuffle."""
     if d.may(ShuffleStarted, given.deck) and given.deck in d.state.decks:
         there = d.state.decks[given.deck].cards.get(ledger.INFEED, 0)
         moves = [(ledger.INFEED, ledger.SHELVES, there)] if there else []
@@ -111,7 +113,7 @@ def shuffle_begun(d: Decision, given: Given) -> None:
 
 @enforces(Rule.SHUFFLE, Rule.ONE_STACK, Rule.WRONG_COUNT, Rule.DECK_COMPOSITION, Rule.SHUFFLER_STOPS)
 def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
-    """A shuffle has come to its end: only a complete one with a good count makes a deck that can be played."""
+    """A shuffle has ended. The deck can be played only if the shuffle is complete and its count correct."""
     state = d.state
     kind = state.setup.shuffler
     assert kind is not None
@@ -121,11 +123,11 @@ def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
         return
     counted = given.counted if given.counted >= 0 else done.cards
     if done.cycle is not Cycle.SHUFFLE:
-        d.emit(ShuffleFailed(deck=name, reason="it was no shuffle that the device has done"), Rule.SHUFFLER_STOPS)
+        d.emit(ShuffleFailed(deck=name, reason="the device completed a different cycle"), Rule.SHUFFLER_STOPS)
     elif given.face_up:
-        d.emit(ShuffleFailed(deck=name, reason="a card lies face up: turn it, and shuffle again"), Rule.SHUFFLE)
+        d.emit(ShuffleFailed(deck=name, reason="a card is face up: turn it over and shuffle again"), Rule.SHUFFLE)
     elif kind.counts and counted < 0:
-        d.emit(ShuffleFailed(deck=name, reason="the shuffler has not counted"), Rule.SHUFFLER_STOPS)
+        d.emit(ShuffleFailed(deck=name, reason="the shuffler did not count the cards"), Rule.SHUFFLER_STOPS)
     elif kind.counts and (counted != size or not given.fits):
         _count_rejected(d, name, counted, given.fits)
     else:
@@ -137,8 +139,8 @@ def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
 def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
     size = d.state.setup.game.deck_size
     rules = (Rule.WRONG_COUNT,) if counted != size else (Rule.DECK_COMPOSITION, Rule.WRONG_COUNT)
-    text = f"{counted} cards instead of {size}" if counted != size else "the kinds of its cards are not those of a deck"
-    moves = ledger.seen(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
+    text = f"{counted} cards instead of {size}" if counted != size else "it does not have the right kinds of cards"
+    moves = ledger.emptying_moves(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
     d.emit(CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves), *rules)
     lock_out(d, name, *rules, reason=text)
     warn(d, "count", *rules, deck=name, text=f"deck {name} must leave the table: {text}")
@@ -148,13 +150,13 @@ def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
 
 
 @enforces(Rule.SHUFFLE, Rule.OUT_OF_SERVICE)
-@takes(ShuffleByHand)
+@handles(ShuffleByHand)
 def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
-    """Only where no shuffler is in service."""
+    """The dealer has shuffled a deck; allowed only if no shuffler is in service."""
     if in_service(d.state, "shuffler"):
         return Refusal(
-            "the shuffler shuffles at this table",
-            "a floorperson has recorded it covered, removed or marked",
+            "the shuffler is in service",
+            "a floorperson has recorded that it is covered, removed or marked",
             (Rule.OUT_OF_SERVICE,),
         )
     refusal = over_age(d.state, act.deck, d.now_ms) or wrong_number_of_decks(d.state)
@@ -165,19 +167,21 @@ def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
 
 
 @enforces(Rule.CUT, Rule.CUT_DEPTH, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(CutDeck)
+@handles(CutDeck)
 def cut(d: Decision, act: CutDeck) -> Refusal | None:
-    """The cover card goes in at least ten cards from the top, and leaves cards below it."""
+    """The cover card goes in at least ten cards from the top, with cards below it."""
     least, size = d.state.setup.game.least_cut, d.state.setup.game.deck_size
     if self_reshuffling(d.state):
         return Refusal(
-            "there is no cut with a device that reshuffles by itself",
+            "decks are not cut with a self-reshuffling device",
             "another device is used",
             (Rule.SELF_RESHUFFLING_NO_CUT,),
         )
     if not least <= act.depth < size:
         refusal = Refusal(
-            f"the cover card is {act.depth} cards from the top", f"it is {least} to {size - 1}", (Rule.CUT_DEPTH,)
+            f"the cover card is {act.depth} cards from the top",
+            f"it is {least} to {size - 1} cards from the top",
+            (Rule.CUT_DEPTH,),
         )
         d.refuse(act, refusal, CutRefused)
         return None
@@ -186,18 +190,18 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
 
 
 @enforces(Rule.RECUT, Rule.SELF_RESHUFFLING_NO_CUT)
-@takes(RequireRecut)
+@handles(RequireRecut)
 def recut(d: Decision, act: RequireRecut) -> Refusal | None:
-    """Before the first card is dealt; a deck that is loaded already comes out first."""
+    """A floorperson requires another cut, before the first card is dealt. A loaded deck comes out first."""
     deck = d.state.decks[act.deck]
     if self_reshuffling(d.state):
         return Refusal(
-            "there is no cut with a device that reshuffles by itself",
+            "decks are not cut with a self-reshuffling device",
             "another device is used",
             (Rule.SELF_RESHUFFLING_NO_CUT,),
         )
     if not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
-        return Refusal("this deck was not cut", "it was cut and no card was dealt", (Rule.RECUT,))
+        return Refusal("this deck has not been cut", "it has been cut and no card has been dealt", (Rule.RECUT,))
     if deck.state is DeckState.CUT:
         d.emit(CutRecutRequired(deck=act.deck, who=act.who), Rule.RECUT)
         return None
@@ -210,9 +214,9 @@ def recut(d: Decision, act: RequireRecut) -> Refusal | None:
 
 
 @enforces(Rule.FEED_SHOE, Rule.LOAD_SHOE)
-@takes(LoadDeck)
+@handles(LoadDeck)
 def load(d: Decision, act: LoadDeck) -> Refusal | None:
-    """By the dealer, where the shuffler does not do it."""
+    """The dealer has loaded a deck that the shuffler does not load by itself."""
     deck = d.state.decks[act.deck]
     if deck.state is DeckState.SHUFFLED:
         return Refusal("the deck is still in the shuffler", "the shuffler has delivered it", (Rule.ONE_STACK,))
@@ -232,15 +236,15 @@ def loaded(d: Decision, name: str, who: str = "") -> None:
 
 
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
-    """The shuffler has put the deck into the shoe. Where it goes to its exit, the dealer's taking it tells."""
+    """The shuffler has put the deck into the shoe. If it delivers to its exit instead, `delivered` follows."""
     deck = d.state.decks.get(given.deck)
     if deck is None or deck.state is not DeckState.SHUFFLED or not feeds(d.state):
         return
     size = d.state.setup.game.deck_size
-    if cards not in (-1, size):  # the sensors disagree: never an average
-        moves = ledger.seen(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
+    if cards not in (-1, size):  # the sensors disagree: neither count is trusted
+        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
         d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
-        tell_difference(d, given.deck, ledger.OUTPUT, moves)
+        record_difference(d, given.deck, ledger.OUTPUT, moves)
     elif d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
     else:
@@ -252,7 +256,7 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
     """The dealer has taken the shuffled deck from the shuffler's exit."""
     size = d.state.setup.game.deck_size
     deck = d.state.decks[given.deck]
-    moves = ledger.seen(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
+    moves = ledger.emptying_moves(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
     whole = moves == [(ledger.TRAY, ledger.TABLE, size)]
     event: DeckDelivered | DeckRecalled
     if whole and deck.state is DeckState.SHUFFLED:
@@ -264,38 +268,36 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
         d.emit(event, Rule.ONE_STACK)
     else:
         d.emit(ExitEmptied(device="shuffler", deck=given.deck, cards=cards, moves=moves))
-    tell_difference(d, given.deck, ledger.TRAY, moves)
+    record_difference(d, given.deck, ledger.TRAY, moves)
 
 
 @enforces(Rule.SHUFFLE)
-@takes(DirectReshuffle)
+@handles(DirectReshuffle)
 def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
-    """A floorperson wants it shuffled again, wherever it is."""
+    """A floorperson wants a deck shuffled again."""
     if not d.may(DeckRecalled, act.deck):
         return Refusal(
-            "the deck waits for its shuffle, or is in use", "it is shuffled and not in play", (Rule.SHUFFLE,)
+            "the deck is waiting to be shuffled or is in use", "it is shuffled and not in play", (Rule.SHUFFLE,)
         )
     refusal = _under_way(d.state, act.deck)
     if refusal is None:
         d.emit(ReshuffleDirected(deck=act.deck, who=act.who), Rule.SHUFFLE)
-        d.emit(DeckRecalled(deck=act.deck, reason="a floorperson directs a reshuffle"), Rule.SHUFFLE)
+        d.emit(DeckRecalled(deck=act.deck, reason="a floorperson directed a reshuffle"), Rule.SHUFFLE)
     return refusal
 
 
-@takes(UnloadDeck)
+@handles(UnloadDeck)
 def unload(d: Decision, act: UnloadDeck) -> Refusal | None:
-    """The deck comes back out; it is shuffled again before it is played."""
+    """Take a deck out again; it is reshuffled before it is played."""
     refusal = _under_way(d.state, act.deck)
     if refusal is None:
-        d.emit(DeckRecalled(deck=act.deck, reason=f"{act.who} takes it out"), Rule.SHUFFLE)
+        d.emit(DeckRecalled(deck=act.deck, reason=f"{act.who} is taking it out"), Rule.SHUFFLE)
     return refusal
 
 
 def _under_way(state: State, deck: str) -> Refusal | None:
-    """A deck that a device moves cannot be called back: nobody would know where it comes to lie."""
+    """Refuse to recall a deck that a device is moving: it is not certain where its cards will end up."""
     device = moved_by(state, deck)
-    return (
-        Refusal(f"the {device} moves the deck", f"the {device} has ended its cycle", (Rule.SHUFFLE,))
-        if device
-        else None
-    )
+    if not device:
+        return None
+    return Refusal(f"the {device} is moving the deck", f"the {device} has finished its cycle", (Rule.SHUFFLE,))

@@ -1,7 +1,7 @@
 """What follows when a device jams, fails, or does not finish a cycle.
 
-The deck in the shuffler is shuffled again; a round that is dealt from the shoe is void. Nothing is guessed: what a
-device cannot prove to have finished counts as not done.
+The deck in the shuffler is shuffled again; a round being dealt from the shoe is void. A cycle counts as finished only
+if the device has reported it.
 """
 # mypyc
 
@@ -15,7 +15,7 @@ from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.irregular import void
-from controller.core.rules.warnings import still_wrong, warn
+from controller.core.rules.warnings import restore_fault, warn
 from controller.core.state import Given
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -24,10 +24,10 @@ from firmware_bridge.wire.messages import ClearJam, SelfTest
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_inside: bool, stuck: bool = False) -> None:
-    """A device did not do what it should. The shuffler's deck is shuffled again; a round from the shoe is void.
+    """A device stopped. The shuffler's deck is shuffled again; a round from the shoe is void.
 
-    `cards_inside`: what lies in the device is no longer what it was, also without a cycle. `stuck`: it jams, or stands
-    still in a cycle, which is a jam that it could not tell: that voids a round also when only the stub is left in it.
+    `cards_inside`: the cards in the device can no longer be trusted, even if no cycle was running. `stuck`: the device
+    jammed or stopped in a cycle, which may be an unreported jam; this voids the round even if only the stub is left.
     """
     state, rule = d.state, STOPS[name]
     concerned = set(inside(state, name)) if cards_inside else set()
@@ -54,7 +54,7 @@ def jammed(d: Decision, name: str) -> None:
 
 
 def failed(d: Decision, name: str, why: str, *, begun: bool = True) -> None:
-    """A part does not work, or a cycle does not end. `begun`: not where a command was refused for it."""
+    """A part failed, or a cycle does not end. `begun` is False if the device refused the command for this reason."""
     given = d.state.devices[name].doing
     if not d.may(DeviceFailed, device=name):
         return
@@ -65,7 +65,8 @@ def failed(d: Decision, name: str, why: str, *, begun: bool = True) -> None:
 
 
 def cycle_failed(d: Decision, name: str, given: Given, why: str) -> None:
+    """A cycle ended without its result."""
     d.emit(CycleFailed(device=name, id=given.id, command=given.name, reason=why), STOPS[name])
     warn(d, "cycle", STOPS[name], device=name, text=f"the {name} {why}")
     stopped(d, name, given, why, cards_inside=not isinstance(given.command, SelfTest))
-    still_wrong(d, name)  # a jam that it was to look after is as it was
+    restore_fault(d, name)  # if the cycle was to clear a jam, the jam is still there

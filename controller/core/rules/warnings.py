@@ -1,18 +1,18 @@
-"""Warnings that latch: each stands until its cause is gone and a person has cleared it."""
-# mypyc
+"""Warnings. They latch: each stays until its cause is gone and a person has cleared it."""
 
+# mypyc
 from __future__ import annotations
 
 from typing import Final
 
 from controller.core.actions import ClearWarning, Role
-from controller.core.decision import Decision, cite, takes
+from controller.core.decision import Decision, cite, handles
 from controller.core.events.devices import DeviceFailed, DeviceJammed
 from controller.core.events.table import WarningCauseGone, WarningCleared, WarningRaised
 from controller.core.refusal import Refusal
 from controller.games.rulebook import Rule
 
-# Each warning: who clears it, and whether its cause is gone as soon as it is raised.
+# For each warning: the role that may clear it, and whether its cause is already gone when it is raised.
 WARNINGS: Final[dict[str, tuple[Role, bool]]] = {
     "jam": (Role.DEALER, False),
     "fail": (Role.FLOOR, False),
@@ -44,26 +44,26 @@ def warn(d: Decision, name: str, *rules: Rule, text: str, device: str = "", deck
 
 
 def cause_gone(d: Decision, key: str) -> None:
-    """The cause of a warning is gone; the warning stays until a person has cleared it."""
+    """The cause of a warning is gone; the warning stays until a person clears it."""
     warned = d.state.warnings.get(key)
     if warned and not warned.gone:
         d.emit(WarningCauseGone(warning=key))
 
 
-def still_wrong(d: Decision, device: str) -> None:
-    """A device is back, and what was wrong with it is still wrong."""
+def restore_fault(d: Decision, device: str) -> None:
+    """A device is back: it is jammed or failed again if the cause of that warning is not gone."""
     for warning, event in (("jam", DeviceJammed), ("fail", DeviceFailed)):
         warned = d.state.warnings.get(f"{device}.{warning}")
         if warned and not warned.gone and d.may(event, device=device):
             d.emit(event(device=device, reason=warned.text))
 
 
-@takes(ClearWarning)
+@handles(ClearWarning)
 def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
-    """A person has dealt with the cause."""
+    """A person clears a warning whose cause is gone."""
     warned = d.state.warnings.get(act.warning)
     if warned is None:
-        return Refusal(f"there is no warning {act.warning}", "a warning that stands is named")
+        return Refusal(f"there is no warning {act.warning}", "an active warning is named")
     clause = tuple(warned.clause)
     if not warned.gone:
         return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
