@@ -116,7 +116,7 @@ function openAll() {
           type: "button", class: "action", disabled: !action.allowed, data: { action: action.action },
           onclick: () => begin(action, {}, true),
         }, el("span", { class: "action-title" }, padlock(action), action.title),
-        el("span", { class: "action-why", text: action.allowed ? action.roles.map(roleWords).join(", ") : capitalise(action.why_not?.reason ?? "not now") }))))));
+        el("span", { class: "action-why", text: capitalise(action.allowed ? action.roles.map(roleWords).join(", ") : action.why_not?.reason ?? "not now") }))))));
   openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
 }
 
@@ -176,7 +176,7 @@ function openForm(action, given) {
       }
     },
   },
-  fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", text: `${words(name)}: ${placeWords(value)}` }))) : null,
+  fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
   ...open.map((field) => fieldset(field, set(field.name), given)),
   open.length || action.fields.length ? null : el("p", { text: "Confirm this action?" }),
   answer, send);
