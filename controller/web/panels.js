@@ -58,7 +58,7 @@ function deckCard(deck, index) {
   const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
   const bar = el("span", { class: "age-bar" }, el("span", { class: "age-fill" }));
   bar.firstChild.style.width = `${(part * 100).toFixed(1)}%`;
-  const age = deck.age_ms === null ? `not in play yet, ${duration(deck.life_ms)} left`
+  const age = deck.age_ms === null ? `Not in play yet, ${duration(deck.life_ms)} left`
     : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up"}`;
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
     backSwatch(deck.back, index),
