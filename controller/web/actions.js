@@ -75,7 +75,7 @@ function show() {
     offers.map(({ offer, action }, index) =>
       el("button", {
         type: "button", class: index ? "offer" : "offer primary", disabled: stale || held || !action.allowed,
-        data: { key: `offer-${index}`, action: action.action }, onclick: () => begin(action, offer),
+        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" }, onclick: () => begin(action, offer),
       }, padlock(action, offer), offerTitle(action, offer))));
   const dock = DOCK.map(now).filter(Boolean);
   fill(byId("dock"), [dock, stale, dock.map((action) => signed(action))], () => [
