@@ -1,4 +1,7 @@
-"""The OpenAPI 3.1 description of the API. Request schemas are derived from the types that decode the requests."""
+"""The OpenAPI 3.1 description of the API.
+
+Request schemas are derived from the types that decode the requests, event schemas from the registry of events.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import msgspec
 from controller.api import available_actions
 from controller.api.requests import SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
+from controller.core.events import KINDS
 from controller.core.state import State
 from controller.daemon.version import VERSION
 
@@ -56,9 +60,41 @@ def _action_schema(name: str, kind: type[Any]) -> dict[str, Any]:
     }
 
 
-def _response(text: str, kind: str = "application/json") -> dict[str, Any]:
-    schema = {"type": "object"} if kind == "application/json" else {"type": "string"}
-    return {"description": text, "content": {kind: {"schema": schema}}}
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that always has these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _event_schema() -> dict[str, Any]:
+    """An event of any kind; the kind determines which component describes its data."""
+    made = _object(
+        {
+            "seq": {"type": "integer", "minimum": 1, "description": "the event's number in the journal"},
+            "ts": {"type": "string", "format": "date-time"},
+            "kind": {"enum": list(KINDS)},
+            "clause": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "the clauses of the rules of the game that it cites",
+            },
+            "data": {"type": "object"},
+            "text": {"type": "string", "description": "the event as an English sentence"},
+        }
+    )
+    made["description"] = "A journal event. A journal written by another version may contain further kinds."
+    made["oneOf"] = [
+        {"properties": {"kind": {"const": kind}, "data": _ref(event.__name__)}} for kind, event in KINDS.items()
+    ]
+    return made
+
+
+def _response(text: str, kind: str = "application/json", schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    default = {"type": "object"} if kind == "application/json" else {"type": "string"}
+    return {"description": text, "content": {kind: {"schema": schema or default}}}
 
 
 def _operation(
@@ -68,10 +104,11 @@ def _operation(
     path: dict[str, dict[str, Any]] | None = None,
     body: dict[str, Any] | None = None,
     kind: str = "application/json",
+    response: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    made: dict[str, Any] = {"summary": text, "responses": {"200": _response(text, kind)}}
+    made: dict[str, Any] = {"summary": text, "responses": {"200": _response(text, kind, response)}}
     for status in sorted({*errors, 403}):
-        error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+        error = {"application/json": {"schema": _ref("Error")}}
         made["responses"][str(status)] = {"description": _ERRORS[status], "content": error}
     parameters = [{"name": n, "in": "query", "required": False, "schema": s} for n, s in (query or {}).items()]
     parameters += [{"name": n, "in": "path", "required": True, "schema": s} for n, s in (path or {}).items()]
@@ -85,11 +122,9 @@ def _operation(
 def describe() -> dict[str, Any]:
     """The whole document."""
     actions = {name: _action_schema(name, kind) for name, kind in available_actions.ACTIONS.items()}
-    typed = (SignInRequest, SignOutRequest, UnlockRequest)
+    typed = (SignInRequest, SignOutRequest, UnlockRequest, *KINDS.values())
     _, schemas = msgspec.json.schema_components(typed, ref_template="#/components/schemas/{name}")
-
-    def ref(kind: type[Any]) -> dict[str, str]:
-        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    events = {"type": "array", "items": _ref("Event")}
 
     search: dict[str, dict[str, Any]] = {
         "after": _NUMBER,
@@ -106,11 +141,19 @@ def describe() -> dict[str, Any]:
     simulation = {
         "type": "object",
         "properties": {
-            "do": {"enum": ["inject", "mend", "pause", "resume", "speed", "door", "press"]},
+            "do": {
+                "enum": [
+                    *("inject", "mend", "load", "take", "gather", "press", "door"),  # by hand, at the devices
+                    *("pause", "resume", "help", "speed"),  # the robot dealer
+                ]
+            },
             "device": {"type": "string"},
             "fault": {"type": "string"},
             "after_cards": {"type": "integer", "minimum": 0, "maximum": 1000},
             "for_s": {"type": ["number", "null"], "minimum": 0, "maximum": 3600},
+            "deck": {"type": "string"},
+            "seat": {"type": "integer", "minimum": 0, "maximum": 32},
+            "on": {"type": "boolean"},
             "speed": {"type": "number", "minimum": 0.1, "maximum": 100},
             "button": {"type": "string"},
             "is_open": {"type": "boolean"},
@@ -120,7 +163,14 @@ def describe() -> dict[str, Any]:
     }
     paths = {
         "/api/v1/table": {"get": _operation("The whole state of the table, as the screen shows it.")},
-        "/api/v1/events": {"get": _operation("Search the journal's events.", (400, 503), search)},
+        "/api/v1/events": {
+            "get": _operation(
+                "Search the journal's events.",
+                (400, 503),
+                search,
+                response=_object({"events": events, "head": _NUMBER}),
+            )
+        },
         "/api/v1/events/stream": {
             "get": _operation(
                 "Live events (server-sent); `Last-Event-ID` or `after` resumes.",
@@ -134,7 +184,8 @@ def describe() -> dict[str, Any]:
             "post": _operation(
                 "Take an action at the table.",
                 (400, 401, 409, 413, 503),
-                body={"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in actions]},
+                body={"oneOf": [_ref(name) for name in actions]},
+                response=_object({"done": {"const": True}, "events": events, "step": {"type": ["object", "null"]}}),
             ),
         },
         "/api/v1/rounds": {"get": _operation("The latest rounds.", (400, 503), some)},
@@ -153,12 +204,12 @@ def describe() -> dict[str, Any]:
         },
         "/api/v1/session": {
             "get": _operation("Who is signed in here, and this page's token."),
-            "post": _operation("Sign in.", (400, 401, 413, 429, 503), body=ref(SignInRequest)),
-            "delete": _operation("Sign out.", (400, 413), body=ref(SignOutRequest)),
+            "post": _operation("Sign in.", (400, 401, 413, 429, 503), body=_ref("SignInRequest")),
+            "delete": _operation("Sign out.", (400, 413), body=_ref("SignOutRequest")),
         },
         "/api/v1/people": {"get": _operation("The people who work at this table.", (503,))},
         "/api/v1/people/unlock": {
-            "post": _operation("End a lock-out.", (400, 401, 409, 413, 503), body=ref(UnlockRequest))
+            "post": _operation("End a lock-out.", (400, 401, 409, 413, 503), body=_ref("UnlockRequest"))
         },
         "/api/v1/simulation": {
             "get": _operation("The simulated devices and the robot dealer; only in a simulation.", (404,)),
@@ -170,20 +221,10 @@ def describe() -> dict[str, Any]:
         "/metrics": {"get": _operation("Metrics for Prometheus.", kind="text/plain")},
         "/healthz": {"get": _operation("Whether the table is running.", (503,))},
     }
-    error = {
-        "type": "object",
-        "properties": {
-            "error": {
-                "type": "object",
-                "properties": {name: {"type": "string"} for name in ("code", "message", "hint")},
-                "required": ["code", "message", "hint"],
-            }
-        },
-        "required": ["error"],
-    }
+    error = _object({"error": _object({name: {"type": "string"} for name in ("code", "message", "hint")})})
     return {
         "openapi": "3.1.0",
         "info": {"title": "Dragonshoe control API", "version": VERSION},
         "paths": paths,
-        "components": {"schemas": {"Error": error, **schemas, **actions}},
+        "components": {"schemas": {"Error": error, "Event": _event_schema(), **schemas, **actions}},
     }

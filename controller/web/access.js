@@ -2,7 +2,7 @@
 
 import { get, post, remove, useToken } from "./api.js";
 import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
-import { byId, capitalise, duration, el, fill, icon, roleWords, words } from "./dom.js";
+import { byId, capitalise, duration, el, fill, icon, roleWords } from "./dom.js";
 
 const MAX_PIN_LENGTH = 12;
 let people = [];
@@ -40,7 +40,7 @@ function showPeople() {
     ...list.map((person) =>
       el("span", { class: `person role-${person.role}` },
         el("span", { class: "person-words" }, el("span", { class: "person-name", text: person.name }),
-          el("span", { class: "person-role", text: [roleWords(person.role), person.left].filter(Boolean).join(", ") })),
+          el("span", { class: "person-role", text: capitalise([roleWords(person.role), person.left].filter(Boolean).join(", ")) })),
         el("button", {
           type: "button", class: "icon-button", data: { key: `out-${person.role}` },
           "aria-label": `Sign out ${person.name}`, onclick: () => signOut(person),
@@ -78,8 +78,8 @@ export function askSignIn(roles = null) {
         ...fit.map((person) => {
           const left = person.locked_until_ms ? person.locked_until_ms - nowMs() : 0;
           return el("button", { type: "button", class: "choice", onclick: () => pick(person) },
-            el("strong", { text: person.name }), el("span", { text: person.roles.map(roleWords).join(", ") }),
-            left > 0 ? el("span", { class: "locked", text: `locked out, ${duration(left)} left` }) : null);
+            el("strong", { text: person.name }), el("span", { text: capitalise(person.roles.map(roleWords).join(", ")) }),
+            left > 0 ? el("span", { class: "locked", text: `Locked out, ${duration(left)} left` }) : null);
         })),
         fit.length ? null : el("p", { text: "Nobody has this role. A technician can add people: shoectl person add." }));
       openDialog(title, [body], finish, "pin");
@@ -125,7 +125,7 @@ function pinPad(body, person, pin, onSignedIn) {
     el("button", { type: "button", "aria-label": key === "⌫" ? "Delete" : key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
   const ok = el("button", { type: "submit", class: "primary" }, "OK");
   const form = el("form", { class: "pin-form", onsubmit: (event) => { event.preventDefault(); send(); } },
-    el("p", { class: "pin-who" }, el("strong", { text: person.name }), ` ${person.roles.map(roleWords).join(", ")}`),
+    el("p", { class: "pin-who" }, el("strong", { text: person.name }), `, ${person.roles.map(roleWords).join(", ")}`),
     pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
     input, answer, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
   body.replaceChildren(form);

@@ -75,7 +75,7 @@ function show() {
     offers.map(({ offer, action }, index) =>
       el("button", {
         type: "button", class: index ? "offer" : "offer primary", disabled: stale || held || !action.allowed,
-        data: { key: `offer-${index}`, action: action.action }, onclick: () => begin(action, offer),
+        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" }, onclick: () => begin(action, offer),
       }, padlock(action, offer), offerTitle(action, offer))));
   const dock = DOCK.map(now).filter(Boolean);
   fill(byId("dock"), [dock, stale, dock.map((action) => signed(action))], () => [
@@ -116,7 +116,7 @@ function openAll() {
           type: "button", class: "action", disabled: !action.allowed, data: { action: action.action },
           onclick: () => begin(action, {}, true),
         }, el("span", { class: "action-title" }, padlock(action), action.title),
-        el("span", { class: "action-why", text: action.allowed ? action.roles.map(roleWords).join(", ") : capitalise(action.why_not?.reason ?? "not now") }))))));
+        el("span", { class: "action-why", text: capitalise(action.allowed ? action.roles.map(roleWords).join(", ") : action.why_not?.reason ?? "not now") }))))));
   openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
 }
 
@@ -176,7 +176,7 @@ function openForm(action, given) {
       }
     },
   },
-  fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", text: `${words(name)}: ${placeWords(value)}` }))) : null,
+  fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
   ...open.map((field) => fieldset(field, set(field.name), given)),
   open.length || action.fields.length ? null : el("p", { text: "Confirm this action?" }),
   answer, send);

@@ -60,7 +60,7 @@ function card(device) {
       el("span", { class: `light is-${device.state}${device.online ? "" : " is-lost"}`, "aria-hidden": "true" }),
       el("h2", { text: words(device.name) }),
       el("span", { class: "chip", text: words(state) }),
-      el("span", { class: "chip quiet", text: device.online ? "connected" : `not connected: ${device.stage}` })),
+      el("span", { class: "chip quiet", text: device.online ? "Connected" : `Not connected: ${device.stage}` })),
     device.trouble ? el("p", { class: "trouble", text: device.trouble }) : null,
     plot(device),
     el("dl", { class: "facts" },
@@ -109,7 +109,7 @@ function plot(device) {
   const parts = [];
   for (const ms of [0, most / 2, most])
     parts.push(svg("line", { x1: PLOT.left, x2: W - PLOT.right, y1: y(ms), y2: y(ms), class: "grid" }),
-      svg("text", { x: PLOT.left - 6, y: y(ms) + 5, "text-anchor": "end", class: "axis", text: most < 4 ? ms.toFixed(1) : Math.round(ms) }));
+      svg("text", { x: PLOT.left - 6, y: y(ms) + 5, "text-anchor": "end", class: "axis", text: Number.isInteger(most / 2) ? ms : ms.toFixed(1) }));
   const worst = Math.max(1, ...seen.map((point) => (point.resends ?? 0) + (point.bad_frames ?? 0)));
   for (const point of seen) {
     parts.push(svg("rect", { x: x(point.at_ms), y: PLOT.band, width: wide, height: PLOT.bottom - PLOT.band, class: `band-${point.state}` }));

@@ -102,11 +102,18 @@ export const words = (name) => capitalise(String(name).replaceAll("_", " "));
 const ROLES = { floor: "floorperson" };
 export const roleWords = (role) => ROLES[role] ?? role;
 
+const PLACES = {
+  infeed: "shuffler infeed", shelves: "shuffler", output: "shuffler output", tray: "shuffler tray", held: "held in shoe",
+  exit: "shoe exit", hand: "dealer's hand", aside: "set aside",
+};
+
 /** A place of the ledger as text: `seat3` as `seat 3`. */
 export function placeWords(place) {
   const seat = /^seat(\d+)$/.exec(place);
-  return seat ? `seat ${seat[1]}` : String(place).replaceAll("_", " ");
+  return seat ? `seat ${seat[1]}` : PLACES[place] ?? String(place).replaceAll("_", " ");
 }
+
+export const plural = (number, one) => `${number} ${number === 1 ? one : `${one}s`}`;
 
 let openClause = () => {};
 export const onClause = (listener) => { openClause = listener; };

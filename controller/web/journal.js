@@ -2,7 +2,7 @@
 
 import { get, query } from "./api.js";
 import { openDialog } from "./dialog.js";
-import { byId, clauses, clock, el, fill, placeWords, words } from "./dom.js";
+import { byId, clauses, clock, el, fill, placeWords, plural, words } from "./dom.js";
 import { tone } from "./panels.js";
 
 const PAGE = 50;
@@ -44,7 +44,7 @@ async function search(before = "") {
     const list = [...answer.events].sort((a, b) => b.seq - a.seq);
     found = before ? [...found, ...list] : list;
     byId("older").hidden = list.length < PAGE;
-    byId("found").textContent = found.length ? `${found.length} events, newest first.` : "No matching events.";
+    byId("found").textContent = found.length ? `${plural(found.length, "event")}, newest first.` : "No matching events.";
     fill(byId("results"), found.map((event) => event.seq), () => el("ol", { class: "result-list" }, ...found.map(row)));
   } catch (error) {
     byId("found").textContent = `${error.message} ${error.hint}`;
@@ -79,7 +79,7 @@ async function loadRounds(before = "") {
   fill(byId("rounds"), rounds, () => rounds.length ? el("ol", { class: "round-list" }, ...rounds.map((round) =>
     el("li", {}, el("a", { class: `round-link ${round.ended === "voided" ? "bad" : ""}`, href: `#journal/${round.round}`, data: { key: `round-${round.round}` } },
       el("strong", { text: `Round ${round.round}` }), el("span", { text: round.deck }),
-      el("span", { text: `seats ${round.seats.join(", ")}` }), el("span", { class: "chip", text: round.ended || "in progress" }),
+      el("span", { text: `seats ${round.seats.join(", ")}` }), el("span", { class: "chip", text: words(round.ended || "in progress") }),
       el("time", { datetime: round.started_ts, text: clock(round.started_ts) }))))) : el("p", { text: "No round has been played yet." }));
 }
 
@@ -92,7 +92,7 @@ async function showRound(number) {
     const ended = String(round.ended ?? "").replace("round.", "");
     const first = round.first_seq ?? round.seq;
     fill(place, round, () => el("article", { class: "panel round-card", tabindex: "-1" },
-      el("h3", {}, `Round ${number} `, el("span", { class: `chip ${ended === "voided" ? "bad" : ""}`, text: ended || "in progress" })),
+      el("h3", {}, `Round ${number} `, el("span", { class: `chip ${ended === "voided" ? "bad" : ""}`, text: words(ended || "in progress") })),
       el("p", { text: `Deck ${round.deck}, ${String(round.method).replaceAll("_", " ")}, seats ${(round.seats ?? []).join(", ")}${round.face_up ? `, ${round.face_up} face up` : ""}.` }),
       el("table", {}, el("caption", { class: "visually-hidden", text: `Hands of round ${number} in dealing order` }),
         el("thead", {}, el("tr", {}, ...["Hand", "Cards", "Seen", "Collected"].map((head) => el("th", { scope: "col", text: head })))),

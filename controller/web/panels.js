@@ -1,7 +1,7 @@
 // The panels around the picture: the step, the alarms, the decks and the latest events.
 
 import { lockOuts } from "./access.js";
-import { byId, capitalise, clauses, clock, duration, el, fill, icon, placeWords, roleWords, setText } from "./dom.js";
+import { byId, capitalise, clauses, clock, duration, el, fill, icon, placeWords, plural, roleWords, setText } from "./dom.js";
 import { backColour, backSwatch } from "./picture.js";
 
 const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "Devices at work" };
@@ -29,7 +29,7 @@ export function showAlarms(table) {
     ...warnings.map((warning) =>
       el("article", { class: warning.aside ? "set-aside" : `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
         el("h3", {}, capitalise(warning.text), " ", ...clauses(warning.clause, `${warning.key}-`)),
-        el("p", { class: "small", text: [warning.device, warning.deck, `cleared by ${roleWords(warning.needs)}`].filter(Boolean).join(" · ") }),
+        el("p", { class: "small", text: capitalise([warning.device, warning.deck, `cleared by a ${roleWords(warning.needs)}`].filter(Boolean).join(" · ")) }),
         checklist(warning.steps))),
     ...lockOuts(locked),
   ]);
@@ -49,7 +49,7 @@ export function showDecks(table) {
     table.decks.map((deck, index) => deckCard(deck, index)));
   const left = table.stub_count_rounds - table.rounds_uncounted; // null with a shuffler that counts
   setText(byId("stub-rounds"), table.stub_count_rounds === null ? ""
-    : left > 0 ? `The stub must be counted within ${left} ${left === 1 ? "round" : "rounds"}.` : "The stub must be counted in this round.");
+    : left > 0 ? `The stub must be counted within ${plural(left, "round")}.` : "The stub must be counted in this round.");
 }
 
 function deckCard(deck, index) {
@@ -58,12 +58,12 @@ function deckCard(deck, index) {
   const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
   const bar = el("span", { class: "age-bar" }, el("span", { class: "age-fill" }));
   bar.firstChild.style.width = `${(part * 100).toFixed(1)}%`;
-  const age = deck.age_ms === null ? `not in play yet, ${duration(deck.life_ms)} left`
+  const age = deck.age_ms === null ? `Not in play yet, ${duration(deck.life_ms)} left`
     : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up"}`;
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
     backSwatch(deck.back, index),
     el("div", { class: "deck-words" },
-      el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "next" }) : null,
+      el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "Next" }) : null,
         el("span", { class: "deck-state", text: deck.state_words })),
       el("p", { class: "deck-places" }, ...places.map(([place, number]) =>
         el("span", { class: "place" }, el("b", { text: number }), ` ${placeWords(place)}`))),

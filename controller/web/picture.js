@@ -324,10 +324,16 @@ function box([x, y, w, h], name) {
     svg("text", { x: x + 6, y: y - 8, class: "place-name", text: name }));
 }
 
+const DOING = {
+  "shuffle": "shuffling", "deliver": "delivering", "dispense": "dealing", "release": "releasing", "eject": "ejecting",
+  "clear jam": "clearing the jam", "self test": "testing itself",
+};
+
+/** What a device is doing, or why it is not working. */
 export function deviceWords(device) {
   if (device.state === "out_of_service") return device.out_how || "out of service";
   if (device.hindered) return device.hindered.replaceAll("_", " ");
-  if (device.state === "working") return (device.doing ?? "working").replaceAll("_", " ");
+  if (device.state === "working") return DOING[device.doing] ?? "working";
   return device.state.replaceAll("_", " ");
 }
 

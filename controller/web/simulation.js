@@ -76,14 +76,14 @@ function robot(dealer) {
       }, dealer.running ? "Pause the robot" : "Resume the robot"),
       "helps" in dealer ? el("button", {
         type: "button", "aria-pressed": String(dealer.helps), data: { key: "helps" }, onclick: () => ask({ do: "help", on: !dealer.helps }),
-      }, "Resolves problems") : null,
+      }, "Resolve problems") : null,
       el("div", { class: "segments", role: "group", "aria-label": "Speed" }, ...SPEEDS.map((speed) =>
         el("button", { type: "button", "aria-pressed": String(speed === dealer.speed), data: { key: `speed-${speed}` }, onclick: () => ask({ do: "speed", speed }) }, `${speed}×`)))));
 }
 
 function deviceLine(found) {
   const parts = [found.power === false ? "no power" : "", found.plugged === false ? "unplugged" : "", found.mode, found.door_open ? "door open" : ""];
-  return el("p", { class: "small", text: parts.filter(Boolean).join(", ") });
+  return el("p", { class: "small", text: words(parts.filter(Boolean).join(", ")) });
 }
 
 /** A toggle for every fault: pressed while it is active or waits for the next card that moves. */

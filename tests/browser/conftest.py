@@ -257,7 +257,10 @@ class Person:
     def fill_form(self) -> None:
         """Fill the open form with the right values for this table, and submit it."""
         picture = self.shoed.get("table")
-        given = self.page.text("dialog .given")
+        given: dict[str, str] = self.page.js(
+            "Object.fromEntries([...document.querySelectorAll('dialog .given .chip')]"
+            ".map(chip => [chip.dataset.field, chip.dataset.value]))"
+        )
         for name in self.page.js("[...document.querySelectorAll('dialog fieldset')].map(f => f.dataset.field)"):
             field = f"dialog fieldset[data-field={name}]"
             if name == "seats":
@@ -276,11 +279,11 @@ class Person:
         self.page.click("dialog button[type=submit]")
 
     @staticmethod
-    def _cards(picture: dict[str, Any], given: str) -> int:
+    def _cards(picture: dict[str, Any], given: dict[str, str]) -> int:
         """How many cards a person would count at the place that the form names; a device is emptied as a whole."""
-        place = given.rpartition("Place: ")[2].strip().replace("seat ", "seat").replace(" ", "_")
+        place = given.get("place", "")
         places = next((inside for inside in IN_DEVICE.values() if place in inside), (place,))
         for deck in picture["decks"]:
-            if deck["name"] in given:
+            if deck["name"] == given.get("deck"):
                 return sum(deck["cards"].get(one, 0) for one in places)
         raise AssertionError(f"nothing to count: {given}")

@@ -72,7 +72,7 @@ class Pictures:
         page.click("#span button", "10 min")
         self.take("devices", 1280, 800)
         page.click("nav a", "Journal")
-        page.click("#rounds .round-link", "completed")
+        page.click("#rounds .round-link", "Completed")
         page.see("#round-viewer table")
         self.take("journal-dark", 1280, 800, dark=True)
         page.click("nav a", "Table")

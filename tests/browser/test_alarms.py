@@ -1,5 +1,5 @@
-"""Everything that can go wrong, from the simulation's panel: the alarm with its clause, its words and its steps; the
-people who do them and clear it, each with a name; and the table that plays on.
+"""Every fault of the simulation's panel: its alarm with clause, text and steps, the people who follow the steps and
+clear it by name, and the next round.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def test_an_alarm_stands_until_people_have_seen_to_it(playing: Person, alarm: Al
 def provoke(playing: Person, alarm: Alarm) -> None:
     """Press a fault until its alarm shows.
 
-    Not every one concerns somebody: an empty shoe may restart, and nobody counts what a shuffler delivers.
+    A fault may have no consequence: an empty shoe may restart, and not every card that a shuffler moves is counted.
     """
     page, shown = playing.page, f'document.querySelector("{alarm.article}") !== null'
     for _ in range(10):
@@ -145,10 +145,10 @@ def see_to_it(person: Person) -> dict[str, str]:
 def clear(person: Person) -> None:
     """A warning is only cleared by a signed-in person with the right role."""
     page = person.page
-    step = page.text("#step-text")
-    key = step.rpartition("warning ")[2].rstrip(".")
+    key = page.js(f"document.querySelector('{CLEAR}').dataset.warning")
+    (needs,) = (warning["needs"] for warning in person.shoed.get("table")["warnings"] if warning["key"] == key)
     article = f"article.alarm.gone[data-warning='{key}']"
-    name = FLOOR if "floorperson" in step else DEALER
+    name = FLOOR if needs == "floor" else DEALER
     person.sign_everybody_out()
     page.click(CLEAR)
     choices = page.see("dialog.pin .choices", name)
@@ -246,7 +246,7 @@ def test_a_lost_device_is_shown_as_lost(playing: Person) -> None:
     playing.press_fault("shuffler", "unplug")
     page.wait("document.querySelector('.device.is-lost') !== null")
     page.click("nav a", "Devices")
-    page.see("[data-device=shuffler]", "not connected")
+    page.see("[data-device=shuffler]", "Not connected")
     page.click("nav a", "Table")
     playing.press_fault("shuffler", "unplug")
     page.wait("document.querySelector('.device.is-lost') === null")

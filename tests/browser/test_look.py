@@ -212,7 +212,7 @@ def test_the_link_is_drawn_over_time(screen: Callable[..., Person]) -> None:
     """The history has a sample every ten seconds; the plot needs two."""
     page = screen("--paused").page
     page.click("nav a", "Devices")
-    page.see("[data-device=shoe]", "connected")
+    page.see("[data-device=shoe]", "Connected")
     page.wait("document.querySelectorAll('.plot .band-ok').length >= 4", within=60)
     page.click("#span button", "10 min")
     assert "ok for" in page.js("document.querySelector('.plot svg').getAttribute('aria-label')")

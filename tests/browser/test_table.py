@@ -30,16 +30,16 @@ def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
     assert all(words in deck for words in ("3 seat 1", "3 seat 3", "3 seat 6", "3 dealer")), deck
     person.follow("document.querySelector('#round').textContent === '1 round'")
     page.see("[data-deck=red-1]", "rack")
-    page.see("[data-deck=blue-1]", "next")
+    page.see("[data-deck=blue-1]", "Next")
     moved = page.js("document.querySelectorAll('.card[data-at]').length")
     assert moved == 106, "the cards that were moved are the cards that were there"
     page.click("nav a", "Journal")
     page.click("#rounds .round-link", "Round 1")
     hands = page.see("#round-viewer", "Round 1")
-    assert "completed" in hands
+    assert "Completed" in hands
     assert all(hand in hands for hand in ("Seat 1", "Seat 3", "Seat 6", "Dealer")), hands
     page.click("#round-viewer button", "Show events")
-    page.see("#results", "Round 1 began")
+    page.see("#results", "Round 1 started")
 
 
 def test_a_step_by_keyboard_alone(screen: Callable[..., Person]) -> None:
