@@ -16,6 +16,7 @@ from controller.core.events.table import ActionRefused
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, StateMachine
 from controller.core.names import spoken
 from controller.core.refusal import Refusal as Refusal
+from controller.core.registry import register
 from controller.core.state import Round, State
 from controller.games import rulebook_of
 from controller.games.rulebook import Rule
@@ -108,11 +109,4 @@ F = TypeVar("F", bound=Handler)
 
 def handles(*types: type) -> Callable[[F], F]:
     """Mark the function that handles actions of these types: it emits what follows, or returns why it refuses."""
-
-    def register(function: F) -> F:
-        for kind in types:
-            assert kind not in HANDLERS, kind
-            HANDLERS[kind] = function
-        return function
-
-    return register
+    return register(HANDLERS, types)

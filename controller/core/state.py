@@ -102,7 +102,7 @@ class Round(msgspec.Struct):
 
 
 class Warned(msgspec.Struct):
-    """A warning that stands until its cause is gone and a person has cleared it."""
+    """A warning, which stays until its cause is gone and a person has cleared it."""
 
     text: str
     clause: list[str]

@@ -594,7 +594,7 @@ def test_a_wrong_number_is_any_number_but_the_right_one() -> None:
     house.ask(act.ReportWrongNumber, "seat1", 0)
     (found,) = house.find("hand.found_wrong")
     assert (found.data["cards"], found.data["share"]) == (0, 3)
-    assert house.find("round.voided")[-1].data["reason"] == "seat1 has 0 cards instead of 3"
+    assert house.find("round.voided")[-1].data["reason"] == "seat 1 has 0 cards instead of 3"
 
 
 @clause("8.G")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from controller.core.events.event import Event
+from controller.core.registry import register
 from controller.core.state import State
 
 Change = Callable[[State, Any], None]
@@ -16,11 +17,4 @@ CHANGES: Final[dict[type[Event], Change]] = {}
 
 def changes(*events: type[Event]) -> Callable[[Changing], Changing]:
     """Mark the function that changes the state for these events."""
-
-    def register(change: Changing) -> Changing:
-        for event in events:
-            assert event not in CHANGES, event
-            CHANGES[event] = change
-        return change
-
-    return register
+    return register(CHANGES, events)

@@ -154,16 +154,16 @@ def dispensing(d: Decision) -> bool:
     stack = next_stack(round_)
     if stack is None or waits_for_players(round_):
         return False
-    clause = Rule.DEALER_STACK if stack.held else Rule.DEAL_STACKS
+    rule = Rule.DEALER_STACK if stack.held else Rule.DEAL_STACKS
     if round_.held:
         give(d, "shoe", Release, Rule.REVEAL_DEALER, deck=round_.deck, target=stack.target)
     elif state.decks[round_.deck].cards.get(ledger.ASIDE):
         deal_card_set_aside(d)
     elif stack.held and not round_.acted:
-        give(d, "shoe", Dispense, clause, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
+        give(d, "shoe", Dispense, rule, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
     else:
         cards = stack.cards - round_.in_hand
-        give(d, "shoe", Dispense, clause, deck=round_.deck, target=stack.target, cards=cards, hold=False)
+        give(d, "shoe", Dispense, rule, deck=round_.deck, target=stack.target, cards=cards, hold=False)
     return True
 
 

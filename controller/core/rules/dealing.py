@@ -3,6 +3,8 @@
 # mypyc
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.actions import (
     CloseBets,
@@ -39,6 +41,7 @@ from controller.core.events.rounds import (
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
+from controller.core.names import place_name
 from controller.core.rules.gathering import emptied_by_device, record_difference
 from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
 from controller.core.rules.irregular import void
@@ -80,8 +83,7 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
         refusal = Refusal("nobody has wagered", "a player has wagered", (Rule.DEAL_STACKS,))
     if refusal:
         return refusal
-    chapter = Rule.DEALING
-    d.emit(BetsClosed(seats=sorted(seats), who=act.who), chapter)
+    d.emit(BetsClosed(seats=sorted(seats), who=act.who), Rule.DEALING)
     others = [back for back in state.setup.backs if back != state.due and deck_with_back(state, back)]
     d.emit(
         RoundStarted(
@@ -92,7 +94,7 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
             plan=_plan(state, sorted(seats)),
             next_back=others[0] if others else state.due,
         ),
-        chapter,
+        Rule.DEALING,
     )
     return None
 
@@ -160,7 +162,11 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
     )
     record_difference(d, round_.deck, ledger.SHOE, moves)
     if number != asked:
-        void(d, Rule.WRONG_NUMBER, reason=f"the shoe counted {number} cards for {given.target} instead of {asked}")
+        void(
+            d,
+            Rule.WRONG_NUMBER,
+            reason=f"the shoe counted {number} cards for {place_name(given.target)} instead of {asked}",
+        )
 
 
 @enforces(Rule.DEAL_STACKS, Rule.FACE_UP, Rule.WRONG_NUMBER, Rule.COLLECT_HANDS)
@@ -191,7 +197,11 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
     )
     record_difference(d, round_.deck, ledger.EXIT, moves)
     if number != there:
-        void(d, Rule.WRONG_NUMBER, reason=f"{number} cards were taken to {given.target}, {there} were at the exit")
+        void(
+            d,
+            Rule.WRONG_NUMBER,
+            reason=f"{number} cards were taken to {place_name(given.target)}, {there} were at the exit",
+        )
 
 
 def stub_at_exit(d: Decision, number: int, *, late: bool = False) -> None:
@@ -225,6 +235,10 @@ def _stub_goes_to(d: Decision) -> str:
 
 # --- manual shoe and hand -------------------------------------------------------------------------------------------
 
+_SHOE_DEALS: Final = Refusal(
+    "the automated shoe deals the cards", "they are dealt from the hand or a manual shoe", (Rule.DEALING,)
+)
+
 
 @enforces(Rule.DEALING, Rule.DEAL_STACKS)
 @handles(DealCards)
@@ -232,20 +246,18 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
     """The dealer has dealt cards to a hand. It must be that hand's turn, with no more than its share."""
     stack = next_stack(d.round)
     if d.round.method is Method.AUTOMATED_SHOE:
-        return Refusal(
-            "the automated shoe deals the cards", "they are dealt from the hand or a manual shoe", (Rule.DEALING,)
-        )
+        return _SHOE_DEALS
     if stack is None or waits_for_players(d.round):
         return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
-    chapter = Rule.DEALING
+    hand = place_name(stack.target)
     if act.target != stack.target:
-        return Refusal(f"the next card goes to {stack.target}", f"{stack.target} has received it", (chapter,))
+        return Refusal(f"the next card goes to {hand}", f"{hand} has received it", (Rule.DEALING,))
     due = stack.cards - d.round.in_hand
     if not 1 <= act.cards <= due:
         return Refusal(
-            f"{stack.target} gets {due} now",
+            f"{hand} gets {due} now",
             "the number is right, or is reported as wrong",
-            (chapter, Rule.WRONG_NUMBER),
+            (Rule.DEALING, Rule.WRONG_NUMBER),
         )
     _deal(d, stack.target, act.cards)
     return None
@@ -255,9 +267,7 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
 def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
     """All cards that were due have been dealt, in order."""
     if d.round.method is Method.AUTOMATED_SHOE:
-        return Refusal(
-            "the automated shoe deals the cards", "they are dealt from the hand or a manual shoe", (Rule.DEALING,)
-        )
+        return _SHOE_DEALS
     if next_stack(d.round) is None:
         return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
     while (stack := next_stack(d.round)) and not waits_for_players(d.round):
@@ -301,12 +311,15 @@ def request_card(d: Decision, act: RequestCard) -> Refusal | None:
 
 # --- acting, revealing, collecting ----------------------------------------------------------------------------------
 
+_NOT_REVEALED: Final = Refusal(
+    "the dealer's cards have not been shown yet", "they have been shown", (Rule.REVEAL_DEALER,)
+)
+
 
 def _stub_first(d: Decision) -> Refusal | None:
     if not stub_count_due(d.state) or next_stack(d.round) is not None:
         return None
-    clause = Rule.STUB_COUNT_DUE
-    return Refusal("the stub must be counted in this round", "it has been counted", (clause,))
+    return Refusal("the stub must be counted in this round", "it has been counted", (Rule.STUB_COUNT_DUE,))
 
 
 @handles(PlayersActed)
@@ -340,10 +353,12 @@ def collect(d: Decision, act: CollectHand) -> Refusal | None:
     number = state.decks[d.round.deck].cards.get(act.target, 0)
     if not number or act.target not in {stack.target for stack in d.round.plan}:
         return Refusal(
-            f"{act.target} has no cards", "a hand that is still on the table is named", (Rule.COLLECT_HANDS,)
+            f"{place_name(act.target)} has no cards",
+            "a hand that is still on the table is named",
+            (Rule.COLLECT_HANDS,),
         )
     if act.target in state.setup.game.hands() and state.table is not TableState.CLEARING:
-        return Refusal("the dealer's cards have not been shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
+        return _NOT_REVEALED
     refusal = rack_occupied(state, d.round.deck)
     if refusal is None:
         _collect(d, act.target, number, act.who)
@@ -361,7 +376,7 @@ def _collect(d: Decision, target: str, number: int, who: str) -> None:
 def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     """Collect the hands from the dealer's right to the left, the dealer's own last."""
     if d.state.table is not TableState.CLEARING:
-        return Refusal("the dealer's cards have not been shown yet", "they have been shown", (Rule.REVEAL_DEALER,))
+        return _NOT_REVEALED
     refusal = rack_occupied(d.state, d.round.deck)
     if refusal:
         return refusal
@@ -425,13 +440,15 @@ def count_stub(d: Decision, act: CountStub) -> Refusal | None:
         return Refusal("there is no stub to be counted", "the stub has been taken out to be counted")
     if act.cards < 0:
         return Refusal(f"{act.cards} is not a possible count", "the number of cards counted is entered")
-    clause = Rule.STUB_COUNT_DUE
     if act.cards != there:
-        d.emit(StubCounted(deck=d.round.deck, round=d.round.number, cards=act.cards, who=act.who), clause)
+        d.emit(StubCounted(deck=d.round.deck, round=d.round.number, cards=act.cards, who=act.who), Rule.STUB_COUNT_DUE)
         _stub_wrong(d, act.cards, there, by="dealer")
         return None
     moves = [(ledger.STUB, ledger.RACK, there)] if there else []
-    d.emit(StubCounted(deck=d.round.deck, round=d.round.number, cards=act.cards, moves=moves, who=act.who), clause)
+    d.emit(
+        StubCounted(deck=d.round.deck, round=d.round.number, cards=act.cards, moves=moves, who=act.who),
+        Rule.STUB_COUNT_DUE,
+    )
     size = d.state.setup.game.deck_size
     d.emit(CountAccepted(deck=d.round.deck, by="stub", cards=size), Rule.STUB_FITS)
     return None
@@ -439,10 +456,10 @@ def count_stub(d: Decision, act: CountStub) -> Refusal | None:
 
 def _stub_wrong(d: Decision, number: int, expected: int, by: str) -> None:
     """The stub has the wrong number of cards: the dealer must say whether cards were misdealt."""
-    clause, deck = Rule.STUB_WRONG, d.round.deck
+    deck = d.round.deck
     cards = d.state.decks[deck].cards
     moves = ledger.emptying_moves(cards, (ledger.STUB,), number, ledger.STUB) if by == "dealer" else []
     moves = [move for move in moves if move[0] != move[1]]
-    d.emit(CountRejected(deck=deck, by=f"stub by {by}", cards=number, expected=expected, moves=moves), clause)
+    d.emit(CountRejected(deck=deck, by=f"stub by {by}", cards=number, expected=expected, moves=moves), Rule.STUB_WRONG)
     if d.may(StubRejected, deck):
-        d.emit(StubRejected(round=d.round.number, cards=number, expected=expected), clause)
+        d.emit(StubRejected(round=d.round.number, cards=number, expected=expected), Rule.STUB_WRONG)

@@ -214,7 +214,7 @@ def rack_occupied(state: State, name: str) -> Refusal | None:
 
 @enforces(Rule.STUB_COUNT_DUE)
 def stub_overdue(state: State) -> Refusal | None:
-    """Refuse a further round if the stub has not been counted for too many rounds."""
+    """Refuse another round if the stub has not been counted for too many rounds."""
     if counts(state) or state.rounds_uncounted < state.setup.game.stub_count_rounds:
         return None
     rounds = state.setup.game.stub_count_rounds

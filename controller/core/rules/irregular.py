@@ -21,6 +21,7 @@ from controller.core.events.rounds import (
     MisdealAnswered,
     RoundVoided,
 )
+from controller.core.names import place_name
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import SOURCE
 from controller.games.game import Method
@@ -91,14 +92,16 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
     """A hand has too few or too many cards."""
     share = sum(stack.cards for stack in d.round.plan if stack.target == act.target)
     if not share:
-        return Refusal(f"{act.target} has no hand in this round", "a hand of this round is named", (Rule.SEATS,))
+        return Refusal(
+            f"{place_name(act.target)} has no hand in this round", "a hand of this round is named", (Rule.SEATS,)
+        )
     if act.cards == share or act.cards < 0:
         return Refusal(f"{share} is the right number of cards", "the number is wrong", (Rule.WRONG_NUMBER,))
     d.emit(
         HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),
         Rule.WRONG_NUMBER,
     )
-    void(d, Rule.WRONG_NUMBER, reason=f"{act.target} has {act.cards} cards instead of {share}")
+    void(d, Rule.WRONG_NUMBER, reason=f"{place_name(act.target)} has {act.cards} cards instead of {share}")
     return None
 
 

@@ -166,17 +166,22 @@ def by_hand(d: Decision, act: ShuffleByHand) -> Refusal | None:
     return refusal
 
 
+def _never_cut(state: State) -> Refusal | None:
+    if not self_reshuffling(state):
+        return None
+    return Refusal(
+        "decks are not cut with a self-reshuffling device", "another device is used", (Rule.SELF_RESHUFFLING_NO_CUT,)
+    )
+
+
 @enforces(Rule.CUT, Rule.CUT_DEPTH, Rule.SELF_RESHUFFLING_NO_CUT)
 @handles(CutDeck)
 def cut(d: Decision, act: CutDeck) -> Refusal | None:
     """The cover card goes in at least ten cards from the top, with cards below it."""
     least, size = d.state.setup.game.least_cut, d.state.setup.game.deck_size
-    if self_reshuffling(d.state):
-        return Refusal(
-            "decks are not cut with a self-reshuffling device",
-            "another device is used",
-            (Rule.SELF_RESHUFFLING_NO_CUT,),
-        )
+    refusal = _never_cut(d.state)
+    if refusal:
+        return refusal
     if not least <= act.depth < size:
         refusal = Refusal(
             f"the cover card is {act.depth} cards from the top",
@@ -194,12 +199,9 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
 def recut(d: Decision, act: RequireRecut) -> Refusal | None:
     """A floorperson requires another cut, before the first card is dealt. A loaded deck comes out first."""
     deck = d.state.decks[act.deck]
-    if self_reshuffling(d.state):
-        return Refusal(
-            "decks are not cut with a self-reshuffling device",
-            "another device is used",
-            (Rule.SELF_RESHUFFLING_NO_CUT,),
-        )
+    refusal = _never_cut(d.state)
+    if refusal:
+        return refusal
     if not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
         return Refusal("this deck has not been cut", "it has been cut and no card has been dealt", (Rule.RECUT,))
     if deck.state is DeckState.CUT:

@@ -68,6 +68,6 @@ def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     if not warned.gone:
         return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
     if _RANK.get(act.role, -1) < _RANK[warned.needs]:
-        return Refusal(f"a {warned.needs}person must clear it", "a floorperson clears it", clause)
+        return Refusal("only a floorperson may clear it", "a floorperson clears it", clause)
     d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)), *clause)
     return None
