@@ -316,6 +316,8 @@ class CardsGathered(Event):
     who: str = ""
 
     def sentence(self) -> str:
+        if self.place == "missing":
+            return f"Found {cards(self.cards)} of deck {self.deck}."
         return f"Gathered {cards(self.cards)} of deck {self.deck} from {place_name(self.place)}."
 
 

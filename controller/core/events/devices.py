@@ -240,7 +240,7 @@ class CycleCompleted(DeviceFact):
     command: str
 
     def sentence(self) -> str:
-        return f"The {self.device} completed {command_name(self.command)}."
+        return f"The {self.device} completed the command: {command_name(self.command)}."
 
 
 class CycleFailed(DeviceFact):

@@ -50,7 +50,7 @@ def jammed(d: Decision, name: str) -> None:
     d.emit(DeviceJammed(device=name), rule)
     warn(d, "jam", rule, device=name, text=f"cards are stuck in the {name}")
     if given is None or not isinstance(given.command, ClearJam):
-        stopped(d, name, given, "jams", cards_inside=True, stuck=True)
+        stopped(d, name, given, "jammed", cards_inside=True, stuck=True)
 
 
 def failed(d: Decision, name: str, why: str, *, begun: bool = True) -> None:
