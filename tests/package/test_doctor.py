@@ -225,4 +225,4 @@ def test_somebody_without_a_role_gets_one(machine: Machine) -> None:
     do(machine, lacks["mend"])
     assert wrong(machine, "tess") == []
     reported = [one["text"] for one in examine(machine, "tess")]
-    assert "it takes you for tess: technician" in reported, "the daemon knows the new role without a new login"
+    assert "it knows you as tess: technician" in reported, "the daemon knows the new role without a new login"
