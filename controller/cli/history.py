@@ -14,7 +14,7 @@ from controller.cli.client import Client, ClientError, RequestRefused, find_sock
 from controller.cli.journal_option import journal_errors, journal_option, number_type
 from controller.cli.options import json_option
 from controller.cli.progress import Progress
-from controller.core.events import read
+from controller.core.events import UnreadableEvent, read
 from controller.core.events.event import Entry
 from controller.core.history import impact, rebuild
 from controller.journal import JournalForbidden, JournalReader, check
@@ -24,7 +24,10 @@ def _events(reader: JournalReader) -> Iterator[Entry]:
     """The events as the core reads them, each checked against the chain: a forged journal must not settle a dispute."""
     with Progress("read {} events", reader.head.seq) as progress:
         for event in progress.over(check(reader.events())):
-            yield read(event.seq, event.kind, event.clause, event.data)
+            try:
+                yield read(event.seq, event.kind, event.clause, event.data)
+            except UnreadableEvent as error:
+                raise click.ClickException(f"{error}; use the version of shoectl that wrote this journal") from None
 
 
 def _round_from_daemon(number: int) -> dict[str, Any]:

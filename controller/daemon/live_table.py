@@ -14,13 +14,13 @@ from typing import Final
 
 from controller.core.apply import apply
 from controller.core.commands import command_of
-from controller.core.events import read
+from controller.core.events import UnreadableEvent, read
 from controller.core.events.devices import CommandGiven, CycleLost, DeviceAccepted
 from controller.core.events.event import Entry
 from controller.core.reports import CommandReply, DeviceAhead, DeviceEvent, DeviceReady, LinkLost, Report
 from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
-from controller.journal import Journal, JournalError, MemoryJournal, NewEvent
+from controller.journal import Journal, JournalError, JournalForeign, MemoryJournal, NewEvent
 from firmware_bridge.wire.link import Lost
 from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
 from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
@@ -102,7 +102,11 @@ def restore(journal: Journal | MemoryJournal) -> State:
     snapshot = journal.latest_snapshot(CODE_VERSION)
     state = decode(snapshot.state) if snapshot else State()
     for event in journal.events(after=state.seq):
-        apply(state, read(event.seq, event.kind, event.clause, event.data))
+        try:
+            entry = read(event.seq, event.kind, event.clause, event.data)
+        except UnreadableEvent as error:
+            raise JournalForeign(f"{error}; it was written by another version: install that version") from None
+        apply(state, entry)
     return state
 
 

@@ -17,11 +17,13 @@ import pytest
 
 from controller.api.event_text import event_text
 from controller.core.apply import fold
-from controller.core.events import KINDS, read
+from controller.core.events import KINDS, UnreadableEvent, read
 from controller.core.events.event import Entry
 from controller.core.state import Given, State
-from controller.journal import JournalReader
+from controller.daemon.live_table import restore
+from controller.journal import Journal, JournalForeign, JournalReader, MemoryJournal, NewEvent
 from controller.journal.export import csv_lines, json_lines, span, verify_lines
+from tests.support.shoectl import complaint, shoectl
 
 FOLDER = Path(__file__).parent / "version_0_1"
 STORIES = sorted(path.name.removesuffix(".jsonl.gz") for path in (FOLDER / "stories").glob("*.jsonl.gz"))
@@ -105,3 +107,24 @@ def test_every_kind_of_event_reads_and_is_stored_as_before(stored: dict[str, Any
 
 def test_every_kind_is_in_the_fixture() -> None:
     assert {stored["kind"] for stored in EVERY_KIND} == set(KINDS)
+
+
+def test_an_event_of_another_version_is_refused_by_name() -> None:
+    with pytest.raises(UnreadableEvent, match=r"event 7 has the unknown kind shoe.polished"):
+        read(7, "shoe.polished", (), {})
+    with pytest.raises(UnreadableEvent, match=r"event 8 \(device.lost\): .*`detail`"):
+        read(8, "device.lost", (), {"device": "shoe"})
+
+
+def test_a_table_does_not_start_from_a_journal_of_another_version() -> None:
+    journal = MemoryJournal()
+    journal.append([NewEvent("2026-01-31T23:59:59.000000Z", "shoe.polished")])
+    with pytest.raises(JournalForeign, match=r"event 1 has the unknown kind shoe.polished; .* install that version"):
+        restore(journal)
+
+
+def test_shoectl_names_an_event_of_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with Journal(path, create=True) as journal:
+        journal.append([NewEvent("2026-01-31T23:59:59.000000Z", "shoe.polished")])
+    assert "event 1 has the unknown kind shoe.polished" in complaint(shoectl("round", "1", "--journal", str(path)))

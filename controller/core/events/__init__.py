@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from controller.core.events import decks, devices, rounds, table
-from controller.core.events.event import Entry, Event
+from controller.core.events.event import Entry, Event, UnreadableEvent
 
 
 def _kinds(base: type[Event]) -> Iterator[type[Event]]:
@@ -22,8 +22,16 @@ KINDS: dict[str, type[Event]] = {found.kind: found for found in _kinds(Event)}
 
 
 def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any]) -> Entry:
-    """The entry with this number, kind, clauses and fields, as stored in the journal."""
-    return Entry(seq, tuple(clause), msgspec.convert(data, KINDS[kind]))
+    """The entry with this number, kind, clauses and fields, as stored in the journal.
+
+    Raises UnreadableEvent for a kind or fields that only another version knows.
+    """
+    if kind not in KINDS:
+        raise UnreadableEvent(f"event {seq} has the unknown kind {kind}")
+    try:
+        return Entry(seq, tuple(clause), msgspec.convert(data, KINDS[kind]))
+    except msgspec.ValidationError as error:
+        raise UnreadableEvent(f"event {seq} ({kind}): {error}") from None
 
 
-__all__ = ["KINDS", "Entry", "Event", "decks", "devices", "read", "rounds", "table"]
+__all__ = ["KINDS", "Entry", "Event", "UnreadableEvent", "decks", "devices", "read", "rounds", "table"]

@@ -61,6 +61,10 @@ class DeviceFact(Event):
     device: str
 
 
+class UnreadableEvent(ValueError):
+    """A stored event that this version does not know, or whose fields it cannot read."""
+
+
 class Entry(msgspec.Struct):
     """An event with its number in the journal and the clauses that it cites."""
 
