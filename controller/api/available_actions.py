@@ -147,7 +147,7 @@ def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> d
                     return None
                 found = _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
             first = first or found
-    return first or _as_json("there is no deck or device for it", "there is one", ())
+    return first or _as_json("no deck or device is available for it", "one is available", ())
 
 
 def _as_json(reason: str, possible_when: str, clause: tuple[str, ...]) -> dict[str, Any]:

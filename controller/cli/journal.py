@@ -90,7 +90,7 @@ def show_verb(number: int, path: Path, as_json: bool) -> int:
     with JournalReader(path) as reader:
         event = reader.event(number)
         if event is None:
-            raise click.ClickException(f"{path}: there is no event {number}; the last one is {reader.head.seq}")
+            raise click.ClickException(f"{path}: no event {number}; the last event is {reader.head.seq}")
     intact = digest(event) == event.hash
     if as_json:
         terminal.print_json(event)

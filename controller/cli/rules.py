@@ -25,7 +25,7 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
     """
     found = rows(RULEBOOK, RULEBOOK.matching(clause) if clause else list(RULEBOOK.clauses))
     if not found:
-        raise click.ClickException(f"there is no clause {clause}; `shoectl rules` lists them all")
+        raise click.ClickException(f"unknown clause {clause}; `shoectl rules` lists all clauses")
     if as_json:
         terminal.print_json(found)
     elif clause:

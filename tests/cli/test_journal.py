@@ -202,7 +202,7 @@ def test_show(path: Path) -> None:
     assert f"prev    {events[0].hash}" in text
     assert '"round": 1' in text
     assert json.loads(done("show", "2", "--json", "--journal", path))["hash"] == events[1].hash
-    assert "there is no event 4; the last one is 3" in complaint("show", "4", "--journal", path)
+    assert "no event 4; the last event is 3" in complaint("show", "4", "--journal", path)
     assert "0" in complaint("show", "0", "--journal", path, code=2)
     change(path, "UPDATE events SET kind = 'round.voided' WHERE seq = 2")
     result = shoectl("show", "2", "--journal", path)
@@ -276,7 +276,7 @@ def test_an_empty_journal(path: Path, tmp_path: Path) -> None:
     filled(path, 0)
     assert done("verify", path) == f"0 events, chain intact, head {'0' * 64}\n"
     assert done("tail", "--journal", path) == ""
-    assert "the last one is 0" in complaint("show", "1", "--journal", path)
+    assert "the last event is 0" in complaint("show", "1", "--journal", path)
     done("export", "--proof", "--journal", path, tmp_path / "out.jsonl")
     assert done("verify", tmp_path / "out.jsonl") == f"0 events, chain intact, head {'0' * 64}\n"
     (tmp_path / "none.jsonl").touch()

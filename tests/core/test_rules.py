@@ -96,7 +96,7 @@ def test_one_clause_and_a_chapter() -> None:
     unknown = shoectl("rules", "99.Z")
     assert unknown.exit_code == 1
     assert unknown.stdout == ""
-    assert "no clause 99.Z" in unknown.stderr
+    assert "unknown clause 99.Z" in unknown.stderr
 
 
 def test_the_diagrams() -> None:
