@@ -80,6 +80,7 @@ class ClumsyPeople(People):
         for mishap in self._at_next_step:
             if mishap.kind == kind:
                 self._at_next_step.remove(mishap)
+                self.unlucky.note(f"now: {mishap}")
                 return mishap
         return None
 
@@ -118,7 +119,9 @@ class ClumsyPeople(People):
     def press(self, action: Action) -> list[Entry]:
         """Somebody presses a button at this very moment; what the table accepts, the hands do as well."""
         made = self.report(action)
-        if made and taken(made) and not isinstance(action, _SAID_ONLY):
+        accepted = bool(made) and taken(made)
+        self.unlucky.note(f"{'accepted' if accepted else 'refused'}, pressed by mistake: {action}")
+        if accepted and not isinstance(action, _SAID_ONLY):
             self.hands.carry_out(action)
         return made
 

@@ -148,6 +148,7 @@ class UnluckyHouse(House):
         self.dark = False  # the host is off
         self.restarts = 0
         self.happened: Counter[str] = Counter()
+        self.notes: list[tuple[float, int, str]] = []  # when, after which event, and what went wrong
         self.confuse: Callable[[Mishap], bool] = lambda mishap: False
         self._dark_until = 0.0
         self._dark_s = 0.0
@@ -176,6 +177,10 @@ class UnluckyHouse(House):
 
     def _open_journal(self) -> Journal:
         return FailingJournal(self.file, self.disk, create=not self.file.exists())
+
+    def note(self, text: str) -> None:
+        """Keep what went wrong, for the story of a violation."""
+        self.notes.append((self.now, self.state.seq, text))
 
     # --- the agenda ---------------------------------------------------------------------------------------------------
 
@@ -313,6 +318,8 @@ class UnluckyHouse(House):
         else:
             came = self.confuse(mishap)
         self.happened[kind] += came
+        if came:
+            self.note(str(mishap))
 
     def _break_device(self, mishap: Mishap) -> bool:
         wired = self.wired.get(mishap.device)
