@@ -53,7 +53,7 @@ class TableHands:
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self._took: list[Card] = []  # what was last taken from the shoe; all of it since a round is void
+        self._took: list[Card] = []  # what was last taken from the shoe; all that is asked for after a void
         self._took_of = 0  # the void round that it was taken of
 
     def carry_out(self, action: Action) -> None:
@@ -222,9 +222,11 @@ class TableHands:
     def lay_down(self, device: str, cards: list[Card], target: Spot) -> None:
         """Cards from an exit lie where they belong; one that is face up is turned, and goes from a hand to the rack."""
         if device == "shoe":
-            round_ = self.house.state.round
-            void = round_.number if round_ and round_.void else 0
-            self._took = [*(self._took if void and void == self._took_of else ()), *cards]
+            state = self.house.state
+            void = state.round.number if state.round and state.round.void else 0
+            asked_for = void and state.round and state.decks[state.round.deck].cards.get(ledger.TAKEN)
+            kept = self._took if asked_for or (void and void == self._took_of) else []
+            self._took = [*kept, *cards]
             self._took_of = void
         for card in cards:
             if card.face_up:
@@ -320,7 +322,7 @@ class TableHands:
                     cards.pick(deck, spot, own)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
-                if card.deck == deck and card.index < DECK_SIZE:
+                if card.deck == deck and (card.index < DECK_SIZE or spot != FLOOR):  # the spares are on the floor
                     cards.move_card(card, spot, own)
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
 

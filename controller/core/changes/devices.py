@@ -182,6 +182,7 @@ def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
         given.presented = event.cards
         if event.cards:  # otherwise there is nothing to be taken
             device.at_exit = copy(given)  # the two change independently from here on
+            device.at_exit.deck = event.deck or given.deck
 
 
 @changes(CardsGathered)

@@ -187,14 +187,14 @@ def shuffle_again(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
 # --- cards brought out by a device ----------------------------------------------------------------------------------
 
 
-def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = False) -> None:
+def ejected(d: Decision, name: str, deck_name: str, number: int, *, late: bool = False) -> None:
     """An Eject has brought cards to the exit."""
-    deck = d.state.decks[given.deck]
+    deck = d.state.decks[deck_name]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     number = number if number >= 0 else ledger.count(deck.cards, within)
     moves = ledger.emptying_moves(deck.cards, within, number, exit_)
-    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late))
-    record_difference(d, given.deck, within[0], moves)
+    d.emit(CardsPresented(device=name, deck=deck_name, cards=number, moves=moves, late=late))
+    record_difference(d, deck_name, within[0], moves)
 
 
 def _destination(state: State, name: str, deck: str, given: Given | None) -> str:
