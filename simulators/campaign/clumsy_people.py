@@ -24,6 +24,7 @@ from controller.core.step import Offer, Step
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.campaign.luck import Mishap
+from simulators.campaign.tampering import TAMPERING
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
 from simulators.devices.cards import DECK_SIZE, CardPlace
@@ -50,6 +51,8 @@ class ClumsyPeople(People):
         self.witness = witness
         self._at_next_step: list[Mishap] = []
         self._ignoring_until = 0.0
+        self.covered_until = 0.0  # until then the shoe stays covered, although it works
+        self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, all in all
         house.confuse = self.confuse
 
@@ -72,9 +75,15 @@ class ClumsyPeople(People):
             return self._clear(list(self.unlucky.state.warnings))
         elif kind == "dropped_card":
             return self._drop(rng)
+        elif kind in TAMPERING:
+            return TAMPERING[kind](self, mishap)
         else:
             self._at_next_step.append(mishap)
         return True
+
+    def away(self, for_s: float) -> None:
+        """They cannot do anything for this long: that is not how long the table takes."""
+        self._away_s += for_s
 
     def _mistake(self, kind: str) -> Mishap | None:
         for mishap in self._at_next_step:
@@ -124,6 +133,11 @@ class ClumsyPeople(People):
         if accepted and not isinstance(action, _SAID_ONLY):
             self.hands.carry_out(action)
         return made
+
+    def pressed(self, action: Action) -> bool:
+        """Somebody presses a button, and the table accepts it."""
+        made = self.press(action)
+        return bool(made) and taken(made)
 
     def _open_door(self, mishap: Mishap) -> bool:
         wired = self.unlucky.wired.get(mishap.device)
@@ -181,7 +195,7 @@ class ClumsyPeople(People):
         pause = self._mistake("long_pause")
         if pause:
             away_s = 60.0 + 90.0 * pause.for_s
-            self._away_s += away_s
+            self.away(away_s)
             self.unlucky.run(lambda: False, away_s)
             self.unlucky.wait_for_light()
         gone = [key for key, warned in self.unlucky.state.warnings.items() if warned.gone]
@@ -240,6 +254,15 @@ class ClumsyPeople(People):
             self.witness.check("action answered", bool(made), action)
         return made
 
+    def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> bool:
+        """A whole round; bets that are closed too early may be closed once more."""
+        if self.hasty_bets and self.unlucky.state.table is TableState.BETTING:
+            self.hasty_bets, wagered = False, self.witness.wagered
+            early = self.tell(act.CloseBets)
+            closed = bool(early) and taken(early)
+            self.witness.check("dealt in order", not closed or wagered, "bets are closed, and nobody has wagered")
+        return super().play(seats)
+
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Follow the guide. Whoever has nothing to do looks again when the table has changed, or after a moment.
 
@@ -274,6 +297,8 @@ class ClumsyPeople(People):
         if state.round or state.table not in _LOOSE:
             return False
         for name, device in state.devices.items():
+            if name == "shoe" and self.unlucky.now < self.covered_until:
+                continue
             if device.state is DeviceState.OUT_OF_SERVICE and not self._is_dead(name):
                 return taken(self.tell(act.PutInService, device=name))
         needed = {Method.AUTOMATED_SHOE: "shoe", Method.HAND: "shuffler"}.get(wanted)

@@ -202,6 +202,7 @@ class House:
         """
         self.setup = setup or Setup()
         self.now = 0.0
+        self.ahead_s = 0.0  # by how much the table's clock differs, after the computer was off
         self.events: list[Entry] = []
         self.decks = deck_names(self.setup, sets)
         self.sim = SimulatedTable(
@@ -237,7 +238,7 @@ class House:
     @property
     def now_ms(self) -> int:
         """The table's time."""
-        return int(self.now * 1000 + 0.5)
+        return int((self.now + self.ahead_s) * 1000 + 0.5)
 
     def report(self, report: Report) -> list[Entry]:
         """Report something to the table, and let it act. If the host dies meanwhile, the answer is empty."""
@@ -248,7 +249,7 @@ class House:
             return []
 
     def _take(self, report: Report) -> list[Entry]:
-        made = self.live.take(report, self.now, self._stamp())
+        made = self.live.take(report, self.now + self.ahead_s, self._stamp())
         self.events += made
         if self._keep is not None and len(self.events) > 2 * self._keep:
             del self.events[: -self._keep]
@@ -374,7 +375,7 @@ class House:
                     at = wired.next_at
         if self._table_seq != state.seq:
             self._table_seq = state.seq
-            self._table_at = self.live.deadline
+            self._table_at = self.live.deadline - self.ahead_s
         if self._table_at < at:
             at = self._table_at
         self._next_at = at if at > now else now

@@ -45,4 +45,5 @@ def test_every_change_of_the_rules_can_be_compiled() -> None:
 
 
 def test_the_stages_name_tests_that_exist() -> None:
-    assert [path for stage in STAGES for path in stage if not (ROOT / path).exists()] == []
+    paths = [path.removeprefix("--ignore=") for stage in STAGES for path in stage]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
