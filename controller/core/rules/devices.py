@@ -38,6 +38,7 @@ from controller.core.rules.shuffling import (
     cannot_insert,
     delivered,
     delivery_done,
+    for_dealer,
     inserted,
     loaded,
     shuffle_done,
@@ -104,7 +105,7 @@ def answered(d: Decision, report: CommandReply) -> None:
         why = _HINDRANCES.get(reason, "no cards are in its infeed")
         d.emit(DeviceHindered(device=name, reason=why, locked=reason is Reason.LOCKED, busy=reason is Reason.BUSY))
         restore_fault(d, name)
-    elif reason is Reason.NO_CARDS and isinstance(given.command, Eject):
+    elif reason is Reason.NO_CARDS and isinstance(given.command, Eject) and not for_dealer(given):
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         _brought_out(d, name, given, 0)
     else:
@@ -234,6 +235,8 @@ def _brought_out(d: Decision, name: str, given: Given, cards: int) -> None:
         stub_at_exit(d, cards)
     elif given.deck in d.state.decks:
         ejected(d, name, given, cards)
+        if for_dealer(given) and cards == 0:  # nothing can be taken
+            shuffle_again(d, given.deck, Rule.ONE_STACK, reason="no cards came out")
 
 
 @enforces(Rule.DEAL_STACKS, Rule.ONE_STACK)
@@ -246,7 +249,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
         taken(d, given, happened.cards, happened.kinds)
     elif isinstance(given.command, Eject) and given.target == "stub" and d.may(StubRemoved):
         stub_taken(d, happened.cards)
-    elif isinstance(given.command, Deliver) and given.deck in d.state.decks:
+    elif for_dealer(given) and given.deck in d.state.decks:
         delivered(d, given, happened.cards)
     else:
         taken_out(d, name, given.deck, given, happened.cards)
