@@ -202,6 +202,10 @@ def _warning(state: State) -> Step | None:
                 first, opened = _open_first(state, warned.device)
                 text = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
                 move = ByHand.CLOSE
+            elif device.state is DeviceState.FAILED:
+                text = f"Switch the {warned.device} off and on"
+                if not inside(state, warned.device):
+                    text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
                 f"{text}, or a floorperson takes it out of service.",
                 warned.text,

@@ -130,6 +130,15 @@ class DeviceFailed(DeviceFact):
         return f"The {self.device} {self.reason.removeprefix(subject)}."
 
 
+class DeviceRecovered(DeviceFact):
+    """A device that had failed can be used again: it was switched off and on."""
+
+    kind = "device.recovered"
+
+    def sentence(self) -> str:
+        return f"The {self.device} works again."
+
+
 class DeviceHindered(DeviceFact):
     """A device refused a command, and a person can remedy that."""
 

@@ -22,6 +22,7 @@ from controller.core.events.devices import (
     DeviceFreed,
     DeviceHindered,
     DevicePoweredUp,
+    DeviceRecovered,
     DeviceReported,
     ExitEmptied,
 )
@@ -49,7 +50,18 @@ from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.state import Given, due_deck
 from controller.games.rulebook import Rule
 from firmware_bridge.wire import messages as wire
-from firmware_bridge.wire.messages import ClearJam, Deliver, Dispense, Eject, Outcome, Place, Reason, Release, Shuffle
+from firmware_bridge.wire.messages import (
+    ClearJam,
+    Deliver,
+    Dispense,
+    Eject,
+    Outcome,
+    Place,
+    Reason,
+    Release,
+    SelfTest,
+    Shuffle,
+)
 
 _OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
@@ -125,6 +137,7 @@ def _side_command_answered(d: Decision, report: CommandReply) -> None:
 def _jam_cleared(d: Decision, name: str) -> None:
     d.emit(DeviceCleared(device=name), STOPS[name])
     cause_gone(d, f"{name}.jam")
+    restore_fault(d, name)  # a device that also failed has not recovered from that
 
 
 # --- events ---------------------------------------------------------------------------------------------------------
@@ -138,7 +151,7 @@ def event(d: Decision, report: DeviceEvent) -> None:
         return
     d.cause = Cause(name, happened.number)
     handler = _EVENTS.get(type(happened))
-    if handler is not None and device.state is not DeviceState.OUT_OF_SERVICE:
+    if handler is not None and (device.state is not DeviceState.OUT_OF_SERVICE or handler is _powered_up):
         handler(d, name, happened)
     if d.cause:  # nothing followed from it: record it all the same
         d.emit(DeviceReported(device=name, event=type(happened).__name__))
@@ -159,6 +172,11 @@ def _powered_up(d: Decision, name: str, happened: wire.PowerUp) -> None:
     if not happened.memory_kept:
         return
     d.emit(DevicePoweredUp(device=name))
+    cause_gone(d, f"{name}.fail")  # if it is still broken, it will report that again
+    if device.state is DeviceState.OUT_OF_SERVICE:
+        return
+    if device.state is DeviceState.FAILED:
+        d.emit(DeviceRecovered(device=name))
     if given and device.state is DeviceState.WORKING:
         cycle_failed(d, name, given, "lost its power")
     elif given or inside(d.state, name):
@@ -285,6 +303,9 @@ def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> N
 def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
     if isinstance(given.command, ClearJam):
         _jam_cleared(d, name)
+    elif isinstance(given.command, SelfTest):
+        d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
+        cause_gone(d, f"{name}.fail")
     elif isinstance(given.command, Dispense | Release) and given.presented < 0:
         cycle_failed(d, name, given, "did not deal a stack")
     else:

@@ -66,9 +66,12 @@ def open_device(d: Decision, act: OpenDevice) -> Refusal | None:
 
 @handles(TestDevice)
 def test_device(d: Decision, act: TestDevice) -> Refusal | None:
-    """Start a self-test. Never with cards inside: a deck that went through a test is not properly shuffled."""
-    if d.state.devices[act.device].state is not DeviceState.READY:
-        return Refusal(f"the {act.device} is not ready", "the device is ready")
+    """Start a self-test. Never with cards inside: a deck that went through a test is not properly shuffled.
+
+    A device that failed and passes its test can be used again.
+    """
+    if d.state.devices[act.device].state not in (DeviceState.READY, DeviceState.FAILED):
+        return Refusal(f"the {act.device} is not ready", "the device is ready, or has failed")
     if inside(d.state, act.device):
         return Refusal(f"cards are in the {act.device}", "the device is empty", (Rule.SHUFFLE,))
     give(d, act.device, SelfTest)
