@@ -248,11 +248,6 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         returned: Offer = {"action": "put_in_service", "device": needed}
         return _because(text, refusal, {"action": "change_method"}, returned)
     for name, device in state.devices.items():
-        if device.state is DeviceState.UNKNOWN and device.refused:
-            out: Offer = {"action": "take_out_of_service", "device": name}
-            text = f"Check the {name}, or a floorperson takes it out of service."
-            why = f"It cannot be used here: {device.refused}."
-            return Step(text, why, do=(out,), by_hand=ByHand.CHECK, device=name)
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
             text, why = f"Connect the {name} and switch it on.", f"The {name} does not answer."
             return Step(text, why, by_hand=ByHand.CHECK, device=name)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any, Final
 
 from controller.core import ledger
@@ -64,6 +65,16 @@ from firmware_bridge.wire.messages import (
 )
 
 _OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
+# Recorded in full, whatever follows from them. Cycles and cards dealt have events of their own.
+_SENSED: Final = (
+    wire.CardsPresent,
+    wire.Door,
+    wire.Button,
+    wire.PowerUp,
+    wire.Fault,
+    wire.Jam,
+    wire.UnknownEvent,
+)
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
 # Opening a door does no harm to a deck that is being gathered or is waiting to be shuffled.
 _NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
@@ -150,11 +161,33 @@ def event(d: Decision, report: DeviceEvent) -> None:
     if device is None or report.boot != device.boot or happened.number <= device.last_event:
         return
     d.cause = Cause(name, happened.number)
+    if isinstance(happened, _SENSED):
+        d.emit(_in_full(name, happened))
     handler = _EVENTS.get(type(happened))
     if handler is not None and (device.state is not DeviceState.OUT_OF_SERVICE or handler is _powered_up):
         handler(d, name, happened)
     if d.cause:  # nothing followed from it: record it all the same
-        d.emit(DeviceReported(device=name, event=type(happened).__name__))
+        d.emit(_in_full(name, happened))
+
+
+# The fields of a device's event that are recorded, by their names in `DeviceReported`. Kinds of cards are not.
+_RECORDED: Final = {"state": "door"} | {
+    name: name
+    for name in (
+        "command", "place", "present", "cards", "cycle", "outcome",
+        "button", "code", "text", "cause", "memory_kept", "message_number",
+    )
+}  # fmt: skip
+
+
+def _in_full(name: str, happened: wire.AnyEvent) -> DeviceReported:
+    """A device's event as it is recorded."""
+    event = DeviceReported(device=name, event=type(happened).__name__)
+    for field, target in _RECORDED.items():
+        value = getattr(happened, field, None)
+        if value is not None:
+            setattr(event, target, value.name.lower() if isinstance(value, IntEnum) else value)
+    return event
 
 
 def _fault(d: Decision, name: str, happened: wire.Fault) -> None:
