@@ -33,9 +33,10 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
-from controller.core.rules.gathering import GATHERED_STATES, ejected, shuffle_again, taken_out
+from controller.core.rules.gathering import ejected, shuffle_again, taken_out
 from controller.core.rules.guards import STOPS, cannot_load, in_service, inside
 from controller.core.rules.irregular import found_face_up, void
+from controller.core.rules.presence import cards_appeared, cards_gone, harmed, place_inside
 from controller.core.rules.shuffling import (
     cannot_insert,
     delivered,
@@ -49,6 +50,7 @@ from controller.core.rules.shuffling import (
 from controller.core.rules.stopping import cycle_failed, failed, jammed, stopped
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.state import Given, due_deck
+from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import (
@@ -76,8 +78,6 @@ _SENSED: Final = (
     wire.UnknownEvent,
 )
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
-# Opening a door does no harm to a deck that is being gathered or is waiting to be shuffled.
-_NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
 # A person can resolve these, and no card has moved: the command is given again afterwards.
 _HINDRANCES: Final = {
     Reason.BUSY: "it is busy",
@@ -225,11 +225,9 @@ def _door(d: Decision, name: str, happened: wire.Door) -> None:
         cause_gone(d, f"{name}.door")
         if device.hindered:
             d.emit(DeviceFreed(device=name, door="closed"))
-    elif door is wire.DoorState.OPEN:
-        ready = [deck for deck in inside(state, name) if state.decks[deck].state not in _NOT_HARMED]
-        if device.doing or ready:
-            warn(d, "door", STOPS[name], device=name, text=f"the {name} was opened with cards inside")
-            stopped(d, name, device.doing, "was opened", cards_inside=True)
+    elif door is wire.DoorState.OPEN and (device.doing or harmed(state, name)):
+        warn(d, "door", STOPS[name], device=name, text=f"the {name} was opened with cards inside")
+        stopped(d, name, device.doing, "was opened", cards_inside=True)
 
 
 def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> None:
@@ -356,7 +354,9 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
     That only one deck is allowed there proves nothing: a dealer may put in the wrong deck all the same.
     """
     state = d.state
+    place = place_inside(name, happened.place)
     if not happened.present:
+        cards_gone(d, name, place)
         return
     loose = [deck for deck, found in state.decks.items() if ledger.count(found.cards, (ledger.TABLE, ledger.RACK))]
     if happened.place is Place.INFEED and name == "shuffler":
@@ -375,10 +375,16 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
             and shuffler.doing
             and isinstance(shuffler.doing.command, Deliver)
         )
-        if by_dealer and loose == [deck] and d.may(DeckLoaded, deck) and cannot_load(state, deck, d.now_ms) is None:
+        may_load = by_dealer and state.method is Method.AUTOMATED_SHOE and d.may(DeckLoaded, deck)
+        may_load = may_load and cannot_load(state, deck, d.now_ms) is None
+        if may_load and loose == [deck]:
             loaded(d, deck)
+        elif may_load:
+            d.emit(CardsUnexpected(device=name, place=place, decks=[deck]), Rule.LOAD_SHOE)
         elif not fed and state.table is not TableState.CLOSED:
-            d.emit(CardsUnexpected(device=name, place="shoe", decks=[]), Rule.LOAD_SHOE)
+            cards_appeared(d, name, place)
+    elif place and state.table is not TableState.CLOSED:
+        cards_appeared(d, name, place)
 
 
 # The handler of each type of event. Types not listed are recorded, and nothing follows from them.
