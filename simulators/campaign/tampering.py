@@ -51,13 +51,13 @@ def deck_swapped(people: ClumsyPeople, mishap: Mishap) -> bool:
     if not isinstance(firmware, WatchedFirmware):  # it is off
         return False
     (deck,) = decks
-    _take_out(people, box)
+    own = people.hands.own(deck)
+    box.take_out(Place.SHOE, own, house.now)
     how = rng.choice(("mixed", "another", "none"))
     new = [name for name in house.decks if name not in house.state.decks and name not in house.state.retired]
     if how == "another" and new and len(pile) == DECK_SIZE:
         box.load(people.hands.own(new[-1]), house.now)
     elif how != "none":
-        own = people.hands.own(deck)
         kept = [card for card in house.cards.pile(own) if card not in pile]
         rng.shuffle(pile)
         house.cards.reorder(own, [*pile, *kept])
@@ -74,15 +74,6 @@ def _touch(box: SimulatedDevice, now: float) -> None:
     box.stirred = True
     if box.firmware:
         box.firmware.now = now
-
-
-def _take_out(people: ClumsyPeople, box: SimulatedDevice) -> None:
-    """All cards leave the shoe, and its sensor sees it."""
-    house = people.unlucky
-    _touch(box, house.now)
-    for deck in {card.deck for card in house.cards.pile(SHOE)}:
-        house.cards.pick(deck, SHOE, people.hands.own(deck))
-    box.mechanics.report(CardsPresent, place=Place.SHOE, present=False)
 
 
 def deck_from_hand(people: ClumsyPeople, mishap: Mishap) -> bool:

@@ -36,10 +36,15 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "gap": ("floor",),
     "fail": ("floor",),
     "count": ("floor",),
+    "cards": ("floor",),
+    "refused": ("floor",),
+    "replaced": ("technician", "floor"),
 }
 
+_NO_CARDS = frozenset({"table.configured", "device.identified"})  # the game, and the maker of a device
 _NUMBERED = frozenset({"seats"})  # lists of numbers that are not cards
-_INCIDENTS = frozenset({"jam", "restart", "door", "gap", "fail"})  # after them, cards inside a device prove nothing
+# After these warnings, cards inside the device prove nothing.
+_INCIDENTS = frozenset({"jam", "restart", "door", "gap", "fail", "cards", "refused"})
 _HOLDS = {"shoe": (SHOE, HELD, EXITS["shoe"]), "shuffler": (OUTPUT, EXITS["shuffler"])}
 _INFEED, _RACK = Spot(CardPlace.INFEED), Spot(CardPlace.RACK)
 
@@ -178,7 +183,7 @@ class Witness(DeckWitness):
             self._at_ms = at_ms
             if "of" in data:
                 self._count_event(data["of"])
-            if event.kind != "table.configured":
+            if event.kind not in _NO_CARDS:
                 self._undealt(event)
             see = self._see.get(event.kind)
             if see:
@@ -232,7 +237,7 @@ class Witness(DeckWitness):
 
     def _started(self, event: Entry) -> None:
         house, deck, cards = self.house, event.data["deck"], self.house.cards
-        source = SHOE if cards.count(SHOE) or self._method is Method.AUTOMATED_SHOE else SOURCE[self._method]
+        source = SOURCE.get(self._method, SHOE)
         pile = cards.pile(source)
         decks = decks_in(pile)
         two = len(self._backs) == 2

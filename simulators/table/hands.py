@@ -17,7 +17,7 @@ from controller.core.machines import DeckState, DeviceState
 from controller.core.rules.gathering import UNABLE
 from controller.core.rules.guards import inside
 from controller.games.game import Method
-from firmware_bridge.wire.messages import Mode
+from firmware_bridge.wire.messages import Mode, Place
 from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.devices.faults import FaultName
@@ -27,11 +27,14 @@ RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 INFEED: Final = Spot(CardPlace.INFEED)
 SHOE: Final = Spot(CardPlace.SHOE)
+_SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
+SETTLE_S: Final = 5.0  # how long people wait after they have switched a device on
 SOURCE: Final = {
     Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
     Method.HAND: Spot(CardPlace.TABLE, -2),
 }  # decks lie from 0 on
+_SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
     act.RemoveStub,
@@ -55,6 +58,7 @@ class TableHands:
         self.house = house
         self._took: list[Card] = []  # what was last taken from the shoe; all that is asked for after a void
         self._took_of = 0  # the void round that it was taken of
+        self._settled_at: dict[str, float] = {}  # when a device that was switched on should be ready
 
     def carry_out(self, action: Action) -> None:
         """Do what an action reports. A deck that was never in the cupboard has no cards to move."""
@@ -75,8 +79,8 @@ class TableHands:
         return Spot(CardPlace.TABLE, self.house.decks.index(deck))
 
     def source(self) -> Spot:
-        """Where a dealer deals from: a shuffler that feeds puts the deck into whatever shoe stands there."""
-        return SHOE if self.house.cards.count(SHOE) else SOURCE[self.house.state.method]
+        """Where a dealer deals from without an automated shoe."""
+        return SOURCE[self.house.state.method]
 
     def spots(self, place: str) -> list[Spot]:
         """Where the cards really are that the table has at a place; a device is emptied as a whole."""
@@ -93,8 +97,8 @@ class TableHands:
             return []
         if place in (ledger.RACK, ledger.STUB, ledger.ASIDE):
             return [RACK]
-        if place in (ledger.MANUAL_SHOE, ledger.HAND):
-            return [self.source()]
+        if place in _SOURCES:
+            return [_SOURCES[place]]
         return [hand(place)]
 
     def decks_at(self, spot: Spot) -> list[str]:
@@ -138,7 +142,7 @@ class TableHands:
             believed = ledger.count(self.house.state.decks[deck].cards, places[1:])
             if wired.device.mechanics.mode is not Mode.WORKING and not believed:
                 for spot in self.spots(device)[:-1]:
-                    self.house.cards.pick(deck, spot, self.own(deck))
+                    self._pick(deck, spot, self.own(deck))
 
     def insert(self, deck: str) -> bool:
         """Put a deck into the shuffler. Another one that lies there unreported comes out first."""
@@ -149,7 +153,7 @@ class TableHands:
         if not shuffler.firmware or shuffler.mechanics.door_open or (there and inside(self.house.state, "shuffler")):
             return False
         for other in there:
-            cards.pick(other, INFEED, self.own(other))
+            self._pick(other, INFEED, self.own(other))
         self._collect_whole(deck)
         if not cards.count(self.own(deck)):
             return False
@@ -165,7 +169,7 @@ class TableHands:
         if deck in there:
             return True
         for other in there:
-            cards.pick(other, target, self.own(other))
+            self._pick(other, target, self.own(other))
         if not cards.count(own):  # nothing is added to a deck that lies ready
             self._collect_whole(deck)
         if cards.count(target) or not cards.count(own):
@@ -179,7 +183,14 @@ class TableHands:
     def take_out(self, deck: str) -> None:
         """Take a deck out again that was put in and refused."""
         for spot in (INFEED, SHOE, *SOURCE.values()):
-            self.house.cards.pick(deck, spot, self.own(deck))
+            self._pick(deck, spot, self.own(deck))
+
+    def _pick(self, deck: str, spot: Spot, target: Spot) -> int:
+        """Take the cards of a deck from a spot. If that is inside a device, its sensor sees that the spot is empty."""
+        device = _SENSED.get(spot)
+        if device in self.house.wired and self.decks_at(spot) == [deck]:
+            return len(self.house.wired[device].device.take_out(Place[spot.place.name], target, self.house.now))
+        return self.house.cards.pick(deck, spot, target)
 
     # --- cards with another back ------------------------------------------------------------------------------------
 
@@ -296,7 +307,7 @@ class TableHands:
                 spot = target
                 break
         else:
-            number = cards.pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
+            number = self._pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
         if deck:
             self._put_away_foreign(spot, deck)
         return number
@@ -319,7 +330,7 @@ class TableHands:
         for device in self.house.wired:
             if self.house.state.devices[device].state in UNABLE:
                 for spot in self.spots(device):
-                    cards.pick(deck, spot, own)
+                    self._pick(deck, spot, own)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
                 if card.deck == deck and (card.index < DECK_SIZE or spot != FLOOR):  # the spares are on the floor
@@ -340,7 +351,7 @@ class TableHands:
             self.take(device)
         for spot in [SHOE, *self.spots(device)]:  # decks that have left the table
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
-                cards.pick(deck, spot, self.own(deck))
+                self._pick(deck, spot, self.own(deck))
         for deck, found in state.decks.items():
             if not _PUT_IN & set(found.cards):
                 self._fetch_unreported(deck)
@@ -358,11 +369,14 @@ class TableHands:
         return True
 
     def check(self, device: str) -> bool:
-        """Switch a device off and on that has failed or was refused; False where that is of no use."""
+        """Switch a device off and on that has failed or was refused; False where that is of no use or was just done."""
         found = self.house.state.devices[device]
         refused = found.refused and not found.told
         if not refused and not (found.state is DeviceState.FAILED and found.online):
             return False
+        if self.house.now < self._settled_at.get(device, 0.0):
+            return False
+        self._settled_at[device] = self.house.now + SETTLE_S
         self.house.wired[device].device.inject(FaultName.REBOOT, self.house.now)
         self.house.look()
         return True
