@@ -69,9 +69,9 @@ class DeckWitness(Books):
         if kind is CardsCounted:
             pile, kind_of = cards.pile(OUTPUT), self.setup.shuffler
             unseen = kind_of is not None and kind_of.recognises and not fields["kinds"]
-            proves = fields["place"] is Place.OUTPUT and not unseen
             for deck in {card.deck for card in pile}:
-                self._counted[deck] = fields["cards"] if proves else UNPROVEN
+                if fields["place"] is Place.OUTPUT:  # another is not the count after the shuffle
+                    self._counted[deck] = UNPROVEN if unseen else fields["cards"]
                 if fields["cards"] != len(pile):
                     self._excused.add(deck)
         elif kind is StackPresented and fields["cards"] >= 0:

@@ -398,6 +398,8 @@ class UnluckyHouse(House):
                 self.false_count = None
         elif mishap.kind == "counted_at_infeed" and what is CardsCounted:
             fields["place"] = Place.INFEED
+        elif mishap.kind == "counted_at_infeed" and fields["cycle"] is Cycle.SHUFFLE:
+            fields["cards"] = -1
             self.false_count = None
         elif mishap.kind == "kinds_missing" and what is CardsCounted:
             fields["kinds"] = []

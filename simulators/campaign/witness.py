@@ -380,7 +380,7 @@ class Witness(DeckWitness):
         assert self._round is not None
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
-        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, CardPlace.EXIT, CardPlace.RACK)
+        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, EXITS["shoe"], CardPlace.RACK)
         left = self.lying(deck, places)
         self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
         self.recoveries["voids completed"] += 1

@@ -103,7 +103,7 @@ def main() -> None:
 
     def caught_by(mutant: Mutant) -> str:
         checkout = free.get()
-        source = (ROOT / mutant.file).read_text()
+        source = (checkout.folder / mutant.file).read_text()
         checkout.write(mutant.file, mutant.applied_to(source))
         try:
             for stage, limit_s in zip(stages, limits_s, strict=True):
