@@ -106,6 +106,33 @@ def test_no_deck_comes_out_of_the_exit_and_it_is_looked_for() -> None:
     assert "missing" in house.table.next_step().text
 
 
+@clause("5.C", "13.H")
+def test_a_deck_that_arrives_in_the_shoe_after_the_method_was_changed_is_taken_out_of_it() -> None:
+    house = House(ONE)
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    house.auto_work = False
+    while not (house._todo and house._todo[0][2]["name"] == "Deliver"):
+        if house._todo:
+            house.step()
+        else:
+            assert house.do_next_task()
+    (_, id, _) = house._todo.popleft()
+    house._answer("shuffler", id)
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.ask(act.ChangeMethod, Method.HAND)
+    house.move_all("output", "shoe")
+    house._done("shuffler", id, "Deliver", wire.Outcome.COMPLETE, 53)
+    assert house.state.decks["red-1"].cards == {"shoe": 53}
+    assert house.deck("red-1") is DeckState.RECALLED
+    assert house.table.next_step().text == "Gather the cards at the shoe and count them."
+    house.auto_work = True
+    house.work()
+    assert house.at() is TableState.BETTING
+    assert house.state.decks["red-1"].cards == {"hand": 53}
+    same_after_snapshot(house)
+
+
 @clause("5.C")
 def test_a_shuffler_that_was_set_up_with_a_manual_shoe_feeds_it() -> None:
     kind = ShufflerKind(counts=True, feeds_shoe=True)
