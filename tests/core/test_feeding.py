@@ -25,6 +25,16 @@ def without_shoe(method: Method, setup: Setup | None = None) -> House:
     return house
 
 
+def work_until(house: House, command: str) -> None:
+    """Devices and people go on until a device has been given this command and has not begun it."""
+    house.auto_work = False
+    while not (house._todo and house._todo[0][2]["name"] == command):
+        if house._todo:
+            house.step()
+        else:
+            assert house.do_next_task()
+
+
 def commands(house: House, device: str, since: int) -> list[str]:
     """The cycles that a device was given since an event."""
     found = [event.data for event in house.events[since:] if event.kind == "command.given"]
@@ -72,12 +82,7 @@ def test_the_ledger_follows_the_deck_from_the_shuffler_into_the_hand() -> None:
 @pytest.mark.parametrize("fault", ["jam", "incomplete", "refuse:NO_CARDS", "miscount"])
 def test_a_deck_that_does_not_come_out_well_is_shuffled_again(fault: str) -> None:
     house = without_shoe(Method.HAND, ONE)
-    house.auto_work = False
-    while not (house._todo and house._todo[0][2]["name"] == "Eject"):
-        if house._todo:
-            house.step()
-        else:
-            assert house.do_next_task()
+    work_until(house, "Eject")
     shuffles = len(house.find("shuffle.completed"))
     house.faults["shuffler", "Eject"] = fault
     house.auto_work = True
@@ -92,12 +97,7 @@ def test_a_deck_that_does_not_come_out_well_is_shuffled_again(fault: str) -> Non
 def test_no_deck_comes_out_of_the_exit_and_it_is_looked_for() -> None:
     """The shuffler reports a complete cycle without a single card."""
     house = without_shoe(Method.HAND, ONE)
-    house.auto_work = False
-    while not (house._todo and house._todo[0][2]["name"] == "Eject"):
-        if house._todo:
-            house.step()
-        else:
-            assert house.do_next_task()
+    work_until(house, "Eject")
     (_, id, _) = house._todo.popleft()
     house._answer("shuffler", id)
     house.report("shuffler", wire.StackPresented, command=id, place=wire.Place.EXIT, cards=0)
@@ -111,12 +111,7 @@ def test_a_deck_that_arrives_in_the_shoe_after_the_method_was_changed_is_taken_o
     house = House(ONE)
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
-    house.auto_work = False
-    while not (house._todo and house._todo[0][2]["name"] == "Deliver"):
-        if house._todo:
-            house.step()
-        else:
-            assert house.do_next_task()
+    work_until(house, "Deliver")
     (_, id, _) = house._todo.popleft()
     house._answer("shuffler", id)
     house.ask(act.TakeOutOfService, "shoe", "covered")
