@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from firmware_bridge.wire.link import LinkTiming
-from firmware_bridge.wire.messages import Button, ButtonName, Capability, DeviceRole, PowerCause
+from firmware_bridge.wire.messages import Button, ButtonName, Capability, DeviceRole, Place, PowerCause
 from simulators.devices.cards import Card, CardPlace, Cards, Kind, Spot
 from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.firmware import Firmware, Nameplate
@@ -186,6 +186,11 @@ class SimulatedDevice:
         """A person takes what lies at the exit."""
         self._touch(now)
         return self.mechanics.take_exit(target)
+
+    def take_out(self, place: Place, target: Spot, now: float) -> list[Card]:
+        """A person reaches inside and takes all cards from a place."""
+        self._touch(now)
+        return self.mechanics.take_out(Spot(CardPlace[place.name]), target, place)
 
     def fed(self, now: float) -> None:
         """The shuffler has put a deck into this shoe."""

@@ -53,7 +53,7 @@ from controller.core.rules.warnings import warn
 from controller.core.state import Given, State, due_deck
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Cycle, CycleDone
+from firmware_bridge.wire.messages import Cycle, CycleDone, Deliver, Eject
 
 
 def waits_for_shuffler(state: State, name: str) -> bool:
@@ -237,20 +237,26 @@ def loaded(d: Decision, name: str, who: str = "") -> None:
     d.emit(DeckLoaded(deck=name, method=str(d.state.method), moves=moves, who=who), Rule.LOAD_SHOE)
 
 
+def for_dealer(given: Given) -> bool:
+    """Whether this command brings a shuffled deck out to the dealer."""
+    ejected_for = given.target in (ledger.HAND, ledger.MANUAL_SHOE)
+    return isinstance(given.command, Deliver) or (isinstance(given.command, Eject) and ejected_for)
+
+
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
     """The shuffler has put the deck into the shoe. If it delivers to its exit instead, `delivered` follows."""
-    deck = d.state.decks.get(given.deck)
-    if deck is None or deck.state is not DeckState.SHUFFLED or not feeds(d.state):
+    deck, kind = d.state.decks.get(given.deck), d.state.setup.shuffler
+    if deck is None or deck.state is not DeckState.SHUFFLED or not (kind and kind.feeds_shoe):
         return
-    size = d.state.setup.game.deck_size
+    size, shoe = d.state.setup.game.deck_size, SOURCE[d.state.setup.method]
     if cards not in (-1, size):  # the sensors disagree: neither count is trusted
-        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
+        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, shoe)
         d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
         record_difference(d, given.deck, ledger.OUTPUT, moves)
-    elif d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
+    elif feeds(d.state) and d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
-    else:
-        moves = [(ledger.OUTPUT, SOURCE[d.state.method], size)]
+    else:  # for example, the dealing method was changed meanwhile
+        moves = [(ledger.OUTPUT, shoe, size)]
         d.emit(DeckRecalled(deck=given.deck, reason="it cannot be played now", moves=moves), Rule.SHUFFLE)
 
 
