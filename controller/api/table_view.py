@@ -24,7 +24,12 @@ _REMEDY = {
     "count": "Gather deck {deck}; a floorperson finds the missing cards or declares them missing",
     "door": "Close the door of the {device}",
     "gap": "Take every card out of the {device}; then a floorperson or technician accepts it",
+    "cards": "Take all cards out of the {device} and check that it is empty",
+    "refused": "Connect the right {device}, or take it out of service",
+    "replaced": "Check that this {device} belongs to the table",
 }
+
+_CLEARED_BY = {"floor": "floorperson", "technician": "floorperson or technician"}
 
 
 def table_view(state: State, now_ms: int) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
         "steps": [
             *steps,
             {
-                "text": f"A {'floorperson' if warned.needs == 'floor' else warned.needs} clears the warning",
+                "text": f"A {_CLEARED_BY.get(warned.needs, warned.needs)} clears the warning",
                 "done": False,
             },
         ],

@@ -202,6 +202,10 @@ def _warning(state: State) -> Step | None:
                 first, opened = _open_first(state, warned.device)
                 text = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
                 move = ByHand.CLOSE
+            elif device.state is DeviceState.FAILED:
+                text = f"Switch the {warned.device} off and on"
+                if not inside(state, warned.device):
+                    text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
                 f"{text}, or a floorperson takes it out of service.",
                 warned.text,
@@ -244,11 +248,6 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         returned: Offer = {"action": "put_in_service", "device": needed}
         return _because(text, refusal, {"action": "change_method"}, returned)
     for name, device in state.devices.items():
-        if device.state is DeviceState.UNKNOWN and device.refused:
-            out: Offer = {"action": "take_out_of_service", "device": name}
-            text = f"Check the {name}, or a floorperson takes it out of service."
-            why = f"It cannot be used here: {device.refused}."
-            return Step(text, why, do=(out,), by_hand=ByHand.CHECK, device=name)
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
             text, why = f"Connect the {name} and switch it on.", f"The {name} does not answer."
             return Step(text, why, by_hand=ByHand.CHECK, device=name)

@@ -52,6 +52,7 @@ from controller.core.events.devices import (
     DeviceJammed,
     DeviceLost,
     DeviceOutOfService,
+    DeviceRecovered,
     DeviceRefused,
     DeviceResumed,
 )
@@ -252,12 +253,13 @@ DEVICE: Final[tuple[Row, ...]] = (
     (DeviceAccepted, [V.UNKNOWN], V.UNKNOWN),
     (DeviceLost, _CONNECTED, V.LOST),
     (DeviceResumed, [V.READY], V.WORKING),
-    (CommandGiven, [V.READY, V.JAMMED], V.WORKING),
+    (CommandGiven, [V.READY, V.JAMMED, V.FAILED], V.WORKING),
     (CycleCompleted, [V.WORKING], V.READY),
     (CycleFailed, [V.WORKING], V.READY),
     (DeviceJammed, [V.READY, V.WORKING], V.JAMMED),
     (DeviceCleared, [V.WORKING], V.READY),
     (DeviceFailed, [V.READY, V.WORKING, V.JAMMED], V.FAILED),
+    (DeviceRecovered, [V.FAILED], V.READY),
     (DeviceOutOfService, [V.UNKNOWN, V.READY, V.JAMMED, V.FAILED, V.LOST], V.OUT_OF_SERVICE),
     (DeviceInService, [V.OUT_OF_SERVICE], V.UNKNOWN),
 )

@@ -16,6 +16,11 @@ class DeviceReady(msgspec.Struct, frozen=True):
     capabilities: tuple[int, ...] = ()
     restarted: bool = False
     last_command: int = 0
+    maker: str = ""
+    model: str = ""
+    serial: str = ""
+    firmware: str = ""
+    firmware_digest: str = ""
 
 
 class DeviceAhead(msgspec.Struct, frozen=True):

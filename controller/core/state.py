@@ -59,6 +59,9 @@ class Device(msgspec.Struct):
     opened_by: str = ""  # who is reaching into it; it is not locked until its next cycle or warning
     beside: list[Given] = []  # lock and light commands without an answer; they are not cycles
     out_how: str = ""  # covered, removed, marked
+    serial: str = ""  # of the device that was last used here
+    firmware: str = ""
+    firmware_digest: str = ""
 
 
 class Deck(msgspec.Struct):

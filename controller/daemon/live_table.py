@@ -26,7 +26,7 @@ from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
 from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
-CODE_VERSION: Final = "core-6"
+CODE_VERSION: Final = "core-7"
 SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
@@ -117,8 +117,19 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
     if isinstance(happening, COMMAND_ANSWERS):
         return CommandReply(device, happening.id, happening)
     if isinstance(happening, Ready):
-        known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))
-        return DeviceReady(device, happening.boot, known, happening.restarted, happening.last_command)
+        found = happening.identity
+        return DeviceReady(
+            device,
+            happening.boot,
+            tuple(sorted(int(capability) for capability in found.capabilities)),
+            happening.restarted,
+            happening.last_command,
+            found.maker,
+            found.model,
+            found.serial,
+            found.firmware,
+            found.firmware_digest,
+        )
     if isinstance(happening, Ahead):
         return DeviceAhead(device, happening.boot, happening.last_forgotten)
     if isinstance(happening, Lost | Rejected | WrongRole):

@@ -125,7 +125,7 @@ function openAll() {
 /** The roles that may take an action; some warnings can only be cleared by a floorperson. */
 function rolesOf(action, given) {
   const warned = table.warnings.find((one) => action.action === "clear_warning" && one.key === given.warning);
-  return warned?.needs === "floor" ? ["floor"] : action.roles;
+  return { floor: ["floor"], technician: ["floor", "technician"] }[warned?.needs] ?? action.roles;
 }
 
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */

@@ -210,6 +210,11 @@ class SimulatedDevice:
         self._touch(now)
         return self.mechanics.take_exit(target)
 
+    def take_out(self, place: Place, target: Spot, now: float) -> list[Card]:
+        """A person reaches inside and takes all cards from a place."""
+        self._touch(now)
+        return self.mechanics.take_out(Spot(CardPlace[place.name]), target, place)
+
     def fed(self, now: float) -> None:
         """The shuffler has put a deck into this shoe."""
         self._touch(now)

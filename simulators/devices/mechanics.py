@@ -233,6 +233,13 @@ class Mechanics(ABC):
         if self.cards.move_all(source, target) and was_empty:
             self.report(CardsPresent, place=place, present=True)
 
+    def take_out(self, source: Spot, target: Spot, place: Place) -> list[Card]:
+        """A person takes all cards of a place inside the device out by hand."""
+        taken = self.cards.move_all(source, target)
+        if taken:
+            self.report(CardsPresent, place=place, present=False)
+        return taken
+
     def free_jam(self, target: Spot) -> list[Card]:
         """A person opens the way and takes out the stuck cards."""
         if not self.way_blocked:

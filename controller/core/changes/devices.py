@@ -23,6 +23,7 @@ from controller.core.events.devices import (
     DeviceFailed,
     DeviceFreed,
     DeviceHindered,
+    DeviceIdentified,
     DeviceInService,
     DeviceJammed,
     DeviceLost,
@@ -55,7 +56,17 @@ def _seen(state: State, event: DeviceSeen) -> None:
     """A device that is out of service has connected or disconnected."""
     device = state.devices[event.device]
     device.online = event.online
+    if event.reason:
+        device.refused = event.reason
     _boot(device, event.boot)
+
+
+@changes(DeviceIdentified)
+def _identified(state: State, event: DeviceIdentified) -> None:
+    """Remember the device, unless it was refused: then the one before is still the table's own."""
+    device = state.devices[event.device]
+    if device.online:
+        device.serial, device.firmware, device.firmware_digest = event.serial, event.firmware, event.firmware_digest
 
 
 def _boot(device: Device, boot: int) -> None:

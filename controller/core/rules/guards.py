@@ -45,9 +45,10 @@ def self_reshuffling(state: State) -> bool:
 
 
 def feeds(state: State) -> bool:
-    """Whether the shuffler puts the deck straight into the shoe."""
+    """Whether the shuffler puts the deck straight into the shoe that is dealt from: the one it was set up with."""
     kind = state.setup.shuffler
-    return kind is not None and kind.feeds_shoe and in_service(state, "shuffler")
+    beside = state.method is state.setup.method
+    return kind is not None and kind.feeds_shoe and beside and in_service(state, "shuffler")
 
 
 def decks_wanted(state: State) -> int:

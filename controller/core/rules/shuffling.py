@@ -53,7 +53,7 @@ from controller.core.rules.warnings import warn
 from controller.core.state import Given, State, due_deck
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Cycle, CycleDone
+from firmware_bridge.wire.messages import Cycle, CycleDone, Deliver, Eject
 
 
 def waits_for_shuffler(state: State, name: str) -> bool:
@@ -235,6 +235,12 @@ def loaded(d: Decision, name: str, who: str = "") -> None:
     target = SOURCE[d.state.method]
     moves = [(place, target, n) for place, n in d.state.decks[name].cards.items()]
     d.emit(DeckLoaded(deck=name, method=str(d.state.method), moves=moves, who=who), Rule.LOAD_SHOE)
+
+
+def for_dealer(given: Given) -> bool:
+    """Whether this command brings a shuffled deck out to the dealer."""
+    ejected_for = given.target in (ledger.HAND, ledger.MANUAL_SHOE)
+    return isinstance(given.command, Deliver) or (isinstance(given.command, Eject) and ejected_for)
 
 
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
