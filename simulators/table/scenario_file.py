@@ -14,6 +14,7 @@ from controller.core import ledger
 from controller.core.actions import Action, Configure, Role
 from controller.core.events import KINDS
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.warnings import WARNINGS
 from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.step import ACTIONS
 from controller.daemon.config import parse_toml
@@ -52,6 +53,9 @@ _ONLY_WITH: Final[dict[tuple[str, str], Collection[str]]] = {
 _ENUMS: Final[dict[str | int, type[StrEnum]]] = {"fault": FaultName, "mend": FaultName, "role": Role, "method": Method}
 _NEEDED: Final = {"load": "deck", "move": "to", "swap": "deck", "fault": "device", "mend": "device", "door": "device"}
 _IN_THE_STEP: Final = ("deck", "back", "device", "seats")  # fields of an action that are keys of the step
+
+
+LONGEST_S: Final = 10 * 365 * 86_400.0
 
 
 class ScenarioError(Exception):
@@ -144,7 +148,8 @@ def _expected(word: str, known: Collection[str]) -> str:
 def _check_keys(raw: dict[str, Any]) -> None:
     """Unknown keys, and keys of a step that do not belong to its verb."""
     _check_struct((), raw, Scenario)
-    for number, step in enumerate(raw.get("step", [])):
+    steps = raw.get("step")
+    for number, step in enumerate(steps if isinstance(steps, list) else ()):
         if isinstance(step, dict):
             _check_step(("step", number), step)
 
@@ -208,6 +213,17 @@ class _Words:
         self.devices = devices_of(self.setup)
         self.decks = deck_names(self.setup, DECK_SETS)
         self.clauses = rulebook_of(self.setup.game).clauses
+        named = {step.deck for step in scenario.step if step.do and step.deck}
+        decks = (*self.decks, *sorted(named - set(self.decks)))
+        places = _ledger_places(self.setup)
+        of_whom = (*ledger.IN_DEVICE, *decks)
+        self.names: dict[str, Collection[str]] = {  # what the fields of events with these names can be
+            "device": tuple(ledger.IN_DEVICE),
+            "deck": decks,
+            "place": places,
+            "target": places,
+            "warning": [f"{name}.{warning}" for name in of_whom for warning in WARNINGS],
+        }
 
     def check(self) -> None:
         """Raise the first thing that is wrong."""
@@ -254,6 +270,9 @@ class _Words:
         for name in ("wait_s", "for_s", "within_s", "after_cards", "cards"):
             if (getattr(step, name) or 0) < 0:
                 raise _Wrong((*path, name), f"{name} is negative: {getattr(step, name):g}")
+        for name in ("wait_s", "for_s", "within_s", "clock_s"):
+            if not abs(getattr(step, name) or 0.0) <= LONGEST_S:
+                raise _Wrong((*path, name), f"{name} is longer than ten years")
         of_device = step.take or step.load or step.replace or (step.device if needed == "device" else "")
         if of_device or needed == "device":
             key = "device" if needed == "device" else verb
@@ -354,15 +373,14 @@ class _Words:
                 msgspec.convert(value, fields[key])
             except msgspec.ValidationError as error:
                 raise _Wrong(place, f"{key} of {what}: {error}") from None
-            if key == "device" and value:
-                _known(place, "device", value, tuple(ledger.IN_DEVICE))
-            elif key == "deck" and value:
-                named = {step.deck for step in self.scenario.step if step.do and step.deck}
-                _known(place, "deck", value, (*self.decks, *sorted(named - set(self.decks))))
+            if isinstance(value, str) and value and key in self.names:
+                _known(place, key, value, self.names[key])
 
     def _state(self, path: TomlPath, expected: ExpectedState) -> None:
         if expected.table:
             _known((*path, "table"), "state of a table", expected.table, [str(state) for state in TableState])
+        for number, warning in enumerate(expected.warnings or ()):
+            _known((*path, "warnings", number), "warning", warning, self.names["warning"])
         for deck, state in expected.decks.items():
             self._deck((*path, "decks", deck), deck)
             known = [*(str(one) for one in DeckState if one is not DeckState.REMOVED), RETIRED]

@@ -140,6 +140,8 @@ def test_a_deck_that_a_step_brings_under_another_name_is_known() -> None:
         ),
         ('check = { tabel = "betting" }', 5, "check: unknown key 'tabel'; did you mean 'table'?"),
         ("host_dies = true\nfor_s = -1", 6, "for_s is negative: -1"),
+        ("wait_s = inf", 5, "wait_s is longer than ten years"),
+        ("clock_s = nan", 5, "clock_s is longer than ten years"),
     ],
 )
 def test_a_step_with_a_wrong_word_says_where_and_what_is_known(keys: str, line: int, text: str) -> None:
@@ -153,6 +155,11 @@ def test_a_step_with_a_wrong_word_says_where_and_what_is_known(keys: str, line: 
         ("[table.limits]\ngrace = 5", 5, "table: limits: unknown key 'grace'; did you mean 'grace_ms'?"),
         ("[table.shuffler]\ncount = true", 5, "table: shuffler: unknown key 'count'; did you mean 'counts'?"),
         ('[end]\ntable = "beting"', 5, "end: unknown state of a table 'beting'; did you mean 'betting'?"),
+        (
+            '[end]\nwarnings = ["shoe.lots"]',
+            5,
+            "end: warnings 1: unknown warning 'shoe.lots'; did you mean 'shoe.lost'?",
+        ),
         ('[end.decks]\nred-1 = "load"', 5, "end: decks: unknown state of a deck 'load'; did you mean 'loaded'?"),
         ('[end.decks]\nred-9 = "loaded"', 5, "end: decks: no deck 'red-9'; expected one of red-1"),
         ("[end.ledger.red-1]\nshoo = 53", 5, "end: ledger: red-1: unknown place 'shoo'; did you mean 'shoe'?"),
@@ -175,6 +182,11 @@ def test_every_other_part_of_the_file_is_checked_too(text: str, line: int, where
 def test_the_first_step_is_step_1_also_where_a_value_has_the_wrong_type() -> None:
     assert complaint(f"{HEAD}[[step]]\nwait_s = true\n").startswith("line 3: step 1: wait_s: Expected `float")
     assert complaint(f"{HEAD}step = [\n  {{ do = 3 }},\n]\n").startswith("line 3: step 1: do: Expected `str`")
+
+
+@pytest.mark.parametrize("text", ["step = 3", "step = [3]", "step = []\nsee = 3", "step = []\ndevices = [1]\nend = 3"])
+def test_parts_of_another_shape_are_errors_too(text: str) -> None:
+    assert "expected" in complaint(HEAD + text).lower()
 
 
 def test_the_command_names_the_file_and_the_line(tmp_path: Path) -> None:
