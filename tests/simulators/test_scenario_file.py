@@ -70,6 +70,12 @@ def test_a_misspelt_data_key_is_an_error_that_names_the_fields_of_the_event(time
     [
         ('event = "device.lost", data = { device = "shoo" }', "data: unknown device 'shoo'; did you mean 'shoe'?"),
         ('event = "deck.loaded", data = { deck = "rde-1" }', "data: unknown deck 'rde-1'; did you mean 'red-1'?"),
+        ('event = "stack.taken", data = { target = "seat9" }', "data: unknown target 'seat9'; did you mean 'seat"),
+        ('event = "cards.gathered", data = { place = "rac" }', "data: unknown place 'rac'; did you mean 'rack'?"),
+        (
+            'event = "warning.raised", data = { warning = "shoe.lots" }',
+            "data: unknown warning 'shoe.lots'; did you mean 'shoe.lost'? Expected one of shuffler.jam",
+        ),
         (
             'event = "stack.taken", data = { cards = "3" }',
             "data: cards of event stack.taken: Expected `int`, got `str`",
