@@ -12,13 +12,13 @@ from simulators.table.hands import SOURCE
 from simulators.table.scenario_format import RETIRED, ExpectedEvent, ExpectedState, OrderedEvent, Scenario
 from simulators.table.scenario_house import ScenarioHouse
 
-# A shuffle is on its way through its places. A shuffler that feeds puts the deck into whatever shoe stands there.
-_TOGETHER: dict[str, tuple[tuple[str, ...], tuple[Spot, ...]]] = {
-    "shuffler": (("infeed", "shelves", "output"), ()),
-    "shoe": (("shoe", "held"), tuple(SOURCE.values())),
-    "rack": (("rack",), ()),
+# Places of the ledger and where their cards lie. A shuffle is on its way through all places of the shuffler.
+_TOGETHER: dict[str, tuple[tuple[str, ...], tuple[CardPlace, ...], tuple[Spot, ...]]] = {
+    "shuffler": (("infeed", "shelves", "output"), (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT), ()),
+    "shoe": (("shoe", "held"), (CardPlace.SHOE, CardPlace.HELD), ()),
+    "manual shoe or hand": (("manual_shoe", "hand"), (), tuple(SOURCE.values())),
+    "rack": (("rack",), (CardPlace.RACK,), ()),
 }
-_ALSO = {"shoe": ("manual_shoe", "hand")}
 
 
 def problems_at_the_end(scenario: Scenario, house: ScenarioHouse) -> list[str]:
@@ -123,10 +123,10 @@ def _untrue(house: ScenarioHouse) -> list[str]:
         return []
     problems = []
     for name, deck in house.state.decks.items():
-        for what, (places, spots) in _TOGETHER.items():
-            lying = [*spots, *(spot for place in places for spot in house.cards.spots(CardPlace[place.upper()]))]
+        for what, (places, piles, spots) in _TOGETHER.items():
+            lying = [*spots, *(spot for place in piles for spot in house.cards.spots(place))]
             true = sum(card.deck == name for spot in lying for card in house.cards.pile(spot))
-            believed = sum(deck.cards.get(place, 0) for place in (*places, *_ALSO.get(what, ())))
+            believed = sum(deck.cards.get(place, 0) for place in places)
             if true != believed:
                 problems.append(f"{true} cards of deck {name} are in the {what}, and the table believes {believed}")
     return problems
