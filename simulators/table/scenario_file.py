@@ -53,9 +53,7 @@ _ONLY_WITH: Final[dict[tuple[str, str], Collection[str]]] = {
 _ENUMS: Final[dict[str | int, type[StrEnum]]] = {"fault": FaultName, "mend": FaultName, "role": Role, "method": Method}
 _NEEDED: Final = {"load": "deck", "move": "to", "swap": "deck", "fault": "device", "mend": "device", "door": "device"}
 _IN_THE_STEP: Final = ("deck", "back", "device", "seats")  # fields of an action that are keys of the step
-
-
-LONGEST_S: Final = 10 * 365 * 86_400.0
+LONGEST_S: Final = 10 * 365 * 86_400.0  # what a step may take
 
 
 class ScenarioError(Exception):
@@ -121,7 +119,7 @@ def _named(path: TomlPath) -> str:
 
 def _at_path(error: msgspec.ValidationError) -> _Wrong:
     """A value of the wrong type; msgspec names the path as `$.step[0].fault`."""
-    text, _, where = str(error).partition(" - at `$")
+    text, _, where = str(error).replace(" | null`", "`").partition(" - at `$")  # TOML has no null
     path = tuple(int(number) if number else key for key, number in re.findall(r"\.(\w+)|\[(\d+)\]", where))
     key = path[-1] if path else ""
     word = re.search(r"^Invalid enum value '(.*)'$", text)
@@ -137,9 +135,11 @@ def _known(path: TomlPath, what: str, word: str, known: Collection[str]) -> None
 
 
 def _expected(word: str, known: Collection[str]) -> str:
+    if not known:
+        return "it has none"
     near = difflib.get_close_matches(word, known, 1)
     hint = f"did you mean {near[0]!r}? Expected" if near else "expected"
-    return f"{hint} one of {', '.join(known) or 'none'}"
+    return f"{hint} one of {', '.join(known)}"
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_a_deck_that_a_step_brings_under_another_name_is_known() -> None:
         ('until = "stack.dispensd"', 5, "unknown event 'stack.dispensd'; did you mean 'stack.dispensed'? Expected one"),
         ('routine = "work"\nto = "x"', 6, "unknown event 'x'"),
         ('load = "shoe"\ndeck = "red-1"\nseat = 3', 7, "`load` has no key 'seat'; expected one of deck"),
-        ("wait_s = 1\nwithin_s = 3", 6, "`wait_s` has no key 'within_s'; expected one of none"),
+        ("wait_s = 1\nwithin_s = 3", 6, "`wait_s` has no key 'within_s'; it has none"),
         ('take = "shoe"\nsat = 3', 6, "`take` has no key 'sat'; did you mean 'seat'? Expected one of seat"),
         ('routine = "work"\nseats = [1]', 6, "seats has no effect with routine = 'work'; only with round"),
         ('routine = "open"\nwithin_s = 9', 6, "within_s has no effect with routine = 'open'; only with work"),
@@ -186,7 +186,9 @@ def test_every_other_part_of_the_file_is_checked_too(text: str, line: int, where
 
 
 def test_the_first_step_is_step_1_also_where_a_value_has_the_wrong_type() -> None:
-    assert complaint(f"{HEAD}[[step]]\nwait_s = true\n").startswith("line 3: step 1: wait_s: Expected `float")
+    assert complaint(f"{HEAD}[[step]]\nwait_s = true\n").startswith(
+        "line 3: step 1: wait_s: Expected `float`, got `bool`"
+    )
     assert complaint(f"{HEAD}step = [\n  {{ do = 3 }},\n]\n").startswith("line 3: step 1: do: Expected `str`")
 
 
