@@ -202,6 +202,7 @@ class House:
         """
         self.setup = setup or Setup()
         self.now = 0.0
+        self.ahead_s = 0.0  # by how much the table's clock differs, after the computer was off
         self.events: list[Entry] = []
         self.decks = deck_names(self.setup, sets)
         self.sim = SimulatedTable(
@@ -216,7 +217,6 @@ class House:
             clock=None if card_by_card else lambda: self.now,
             build=build,
         )
-        self.ahead_s = 0.0  # how far the table's clock is ahead of virtual time, since a restart
         self.dies_at = 0  # the host dies when the event with this number is stored and nothing of it is sent yet
         self.deaths = 0
         self._stamped_at, self._stamp_now = -1.0, ""
