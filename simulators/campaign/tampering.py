@@ -15,7 +15,7 @@ from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import missing_capabilities
 from controller.games.game import Method
-from firmware_bridge.wire.messages import Capability, CardsPresent, Fault, FaultCode, Mode, Place, PowerCause
+from firmware_bridge.wire.messages import Capability, Fault, FaultCode, Mode, Place, PowerCause
 from simulators.campaign.luck import Mishap
 from simulators.campaign.unlucky_house import WatchedFirmware
 from simulators.devices.cards import DECK_SIZE, Cards
@@ -31,7 +31,7 @@ DEALER: Final[dict[str, Any]] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
 FLOORPERSON: Final[dict[str, Any]] = {"who": WHO[Role.FLOOR], "role": Role.FLOOR}
 ELSEWHERE: Final = 10**9  # the last command of a device that was used with another journal
 _BETWEEN_ROUNDS: Final = (TableState.WAITING, TableState.BETTING)
-_LET_GO_S: Final = 2.0  # how long a dealer needs to see that the wrong deck is in the shuffler
+_LET_GO_S: Final = 0.9  # how long a dealer needs to see that the wrong deck is in the shuffler
 
 
 # --- decks ----------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def deck_swapped(people: ClumsyPeople, mishap: Mishap) -> bool:
         house.cards.reorder(own, [*pile, *kept])
         for card in pile:
             house.cards.move_card(card, own, SHOE)
-        box.mechanics.report(CardsPresent, place=Place.SHOE, present=True)
+        box.sense(SHOE, house.now)
     people.witness.disturbed(deck, "shoe", firmware.boot, firmware.last_event)
     house.look()
     return True
@@ -85,15 +85,14 @@ def deck_from_hand(people: ClumsyPeople, mishap: Mishap) -> bool:
     box = wired.device
     if not house.cards.count(source) or not box.firmware or box.mechanics.mode is not Mode.READY:
         return False
-    pile = house.cards.pile(source)
+    (deck, *others) = people.hands.decks_at(source)
+    if others or deck not in house.state.decks or house.state.decks[deck].state is not DeckState.LOADED:
+        return False
     box.load(source, house.now)
 
     def back() -> None:
-        for card in pile:
-            if house.cards.where(card) == INFEED:
-                house.cards.move_card(card, INFEED, source)
-        _touch(box, house.now)
-        house.look()
+        for spot in (INFEED, people.hands.own(deck)):
+            people.hands.carry(spot, source, deck=deck)
 
     house.later(_LET_GO_S, back)
     house.look()

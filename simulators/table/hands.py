@@ -17,7 +17,7 @@ from controller.core.machines import DeckState, DeviceState
 from controller.core.rules.gathering import UNABLE
 from controller.core.rules.guards import inside
 from controller.games.game import Method
-from firmware_bridge.wire.messages import Mode, Place
+from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.devices.faults import FaultName
@@ -27,7 +27,6 @@ RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 INFEED: Final = Spot(CardPlace.INFEED)
 SHOE: Final = Spot(CardPlace.SHOE)
-_SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
 SETTLE_S: Final = 5.0  # how long people wait after they have switched a device on
 SOURCE: Final = {
@@ -35,6 +34,12 @@ SOURCE: Final = {
     Method.HAND: Spot(CardPlace.TABLE, -2),
 }  # decks lie from 0 on
 _SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
+_SENSORS: Final = {
+    INFEED: "shuffler",
+    Spot(CardPlace.OUTPUT): "shuffler",
+    SHOE: "shoe",
+    Spot(CardPlace.HELD): "shoe",
+}  # where a device notices cards that are put in or taken out
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
     act.RemoveStub,
@@ -142,7 +147,7 @@ class TableHands:
             believed = ledger.count(self.house.state.decks[deck].cards, places[1:])
             if wired.device.mechanics.mode is not Mode.WORKING and not believed:
                 for spot in self.spots(device)[:-1]:
-                    self._pick(deck, spot, self.own(deck))
+                    self.carry(spot, self.own(deck), deck=deck)
 
     def insert(self, deck: str) -> bool:
         """Put a deck into the shuffler. Another one that lies there unreported comes out first."""
@@ -153,7 +158,7 @@ class TableHands:
         if not shuffler.firmware or shuffler.mechanics.door_open or (there and inside(self.house.state, "shuffler")):
             return False
         for other in there:
-            self._pick(other, INFEED, self.own(other))
+            self.carry(INFEED, self.own(other), deck=other)
         self._collect_whole(deck)
         if not cards.count(self.own(deck)):
             return False
@@ -169,7 +174,7 @@ class TableHands:
         if deck in there:
             return True
         for other in there:
-            self._pick(other, target, self.own(other))
+            self.carry(target, self.own(other), deck=other)
         if not cards.count(own):  # nothing is added to a deck that lies ready
             self._collect_whole(deck)
         if cards.count(target) or not cards.count(own):
@@ -183,14 +188,41 @@ class TableHands:
     def take_out(self, deck: str) -> None:
         """Take a deck out again that was put in and refused."""
         for spot in (INFEED, SHOE, *SOURCE.values()):
-            self._pick(deck, spot, self.own(deck))
+            self.carry(spot, self.own(deck), deck=deck)
 
-    def _pick(self, deck: str, spot: Spot, target: Spot) -> int:
-        """Take the cards of a deck from a spot. If that is inside a device, its sensor sees that the spot is empty."""
-        device = _SENSED.get(spot)
-        if device in self.house.wired and self.decks_at(spot) == [deck]:
-            return len(self.house.wired[device].device.take_out(Place[spot.place.name], target, self.house.now))
-        return self.house.cards.pick(deck, spot, target)
+    def spots_at(self, place: str) -> list[Spot]:
+        """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
+        if place in (ledger.EXIT, ledger.TRAY):
+            return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
+        if place in _SOURCES:
+            return [_SOURCES[place]]
+        if place == ledger.DEALER or place.startswith("seat"):
+            return [hand(place)]
+        if place == ledger.TABLE:
+            return [self.own(deck) for deck in self.house.decks]
+        found = CardPlace[place.upper()]
+        return self.house.cards.spots(found) if found is CardPlace.SHELVES else [Spot(found)]
+
+    def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
+        """Move cards from the top of a spot, of one deck or of any; the answer is how many.
+
+        Without a target, each card goes to the pile of its deck. Sensors notice cards that appear or are gone.
+        """
+        cards, devices = self.house.cards, self.house.wired
+        sensors = {spot: devices[device].device for spot, device in _SENSORS.items() if device in devices}
+        before = {spot: cards.count(spot) > 0 for spot in sensors}
+        moved = [card for card in cards.pile(source) if not deck or card.deck == deck][:number]
+        at_exit = [wired.device for wired in devices.values() if wired.device.mechanics.exit == source]
+        if at_exit and moved:  # the sensor of an exit notices when all its cards are taken
+            moved = at_exit[0].take(ON_THE_TABLE, self.house.now)
+            source = ON_THE_TABLE
+        for card in reversed(moved):
+            cards.move_card(card, source, target or self.own(card.deck))
+        for spot, device in sensors.items():
+            if before[spot] != (cards.count(spot) > 0):
+                device.sense(spot, self.house.now)
+        self.house.look()
+        return len(moved)
 
     # --- cards with another back ------------------------------------------------------------------------------------
 
@@ -307,7 +339,7 @@ class TableHands:
                 spot = target
                 break
         else:
-            number = self._pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
+            number = self.carry(spot, target, deck=deck) if deck else len(cards.move_all(spot, target))
         if deck:
             self._put_away_foreign(spot, deck)
         return number
@@ -330,7 +362,7 @@ class TableHands:
         for device in self.house.wired:
             if self.house.state.devices[device].state in UNABLE:
                 for spot in self.spots(device):
-                    self._pick(deck, spot, own)
+                    self.carry(spot, own, deck=deck)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
                 if card.deck == deck and (card.index < DECK_SIZE or spot != FLOOR):  # the spares are on the floor
@@ -351,7 +383,7 @@ class TableHands:
             self.take(device)
         for spot in [SHOE, *self.spots(device)]:  # decks that have left the table
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
-                self._pick(deck, spot, self.own(deck))
+                self.carry(spot, self.own(deck), deck=deck)
         for deck, found in state.decks.items():
             if not _PUT_IN & set(found.cards):
                 self._fetch_unreported(deck)

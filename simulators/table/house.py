@@ -208,8 +208,8 @@ class House:
         self.sim = SimulatedTable(
             seed,
             decks=self.decks,
-            shuffler_capabilities=capabilities(self.setup, "shuffler"),
-            shoe_capabilities=capabilities(self.setup, "shoe"),
+            shuffler_capabilities=self.capabilities_of("shuffler"),
+            shoe_capabilities=self.capabilities_of("shoe"),
             way=way,
             shuffler_plan=shuffler_plan,
             shoe_plan=shoe_plan,
@@ -239,6 +239,10 @@ class House:
     def now_ms(self) -> int:
         """The table's time."""
         return int((self.now + self.ahead_s) * 1000 + 0.5)
+
+    def capabilities_of(self, device: str) -> frozenset[Capability]:
+        """What a device at this table can do."""
+        return capabilities(self.setup, device)
 
     def report(self, report: Report) -> list[Entry]:
         """Report something to the table, and let it act. If the host dies meanwhile, the answer is empty."""

@@ -100,6 +100,8 @@ class People:
         moved = self.hands.close_door(step.device) if step.by_hand is ByHand.CLOSE else self.hands.check(step.device)
         if moved:
             self.pause()
+        if moved and step.by_hand is ByHand.CHECK:
+            self.pause()  # a device that was switched on connects and reports before anybody switches it off again
         return moved
 
     def _take(self, step: Step) -> bool:
