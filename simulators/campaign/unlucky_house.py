@@ -66,10 +66,6 @@ class WatchedFirmware(Firmware):
         self.watching.reported(self.name, self.boot, what, fields)
         super().report(what, **fields)
 
-    def used_elsewhere(self, last_command: int) -> None:
-        """This was the last command that the device was given, with another journal."""
-        self._last_command = last_command
-
     @property
     def last_event(self) -> int:
         """The number of the last event."""
