@@ -44,10 +44,10 @@ def check_kind(kind: str) -> None:
     raise ValueError(f"unknown kind of event {kind!r}{hint}; expected one of {', '.join(known)}")
 
 
-def check_device(device: str, known: tuple[str, ...] = DEVICES) -> None:
+def check_device(device: str) -> None:
     """ValueError, with the known ones, unless this is a device."""
-    if device not in known:
-        raise ValueError(f"unknown device {device!r}{nearest(device, known)}; expected one of {', '.join(known)}")
+    if device not in DEVICES:
+        raise ValueError(f"unknown device {device!r}{nearest(device, DEVICES)}; expected one of {', '.join(DEVICES)}")
 
 
 def find_events(

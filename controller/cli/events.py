@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,22 @@ from controller.cli.options import lines_option
 from controller.cli.table_text import clauses
 
 
-def checked_kind(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """A kind of event, or several; UsageError, with the known ones, if there is no such kind."""
-    for kind in value if isinstance(value, tuple) else [value]:
-        if kind:
-            try:
-                check_kind(kind)
-            except ValueError as error:
-                raise click.UsageError(str(error), ctx) from None
-    return value
+def _checked(check: Callable[[str], None]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback for an option, which may be repeated: UsageError, with the known words, if a value is unknown."""
+
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        for one in value if isinstance(value, tuple) else [value]:
+            if one:
+                try:
+                    check(one)
+                except ValueError as error:
+                    raise click.UsageError(str(error), ctx) from None
+        return value
+
+    return callback
+
+
+checked_kind = _checked(check_kind)
 
 
 def readable_filter(given: dict[str, Any]) -> EventFilter:
@@ -41,15 +49,6 @@ def readable_filter(given: dict[str, Any]) -> EventFilter:
     given = {name: value for name, value in given.items() if value is not None}
     text = {name: value.encode(errors="replace").decode() for name, value in given.items() if isinstance(value, str)}
     return EventFilter(**given | text)
-
-
-def _checked_device(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value:
-        try:
-            check_device(value)
-        except ValueError as error:
-            raise click.UsageError(str(error), ctx) from None
-    return value
 
 
 @click.command()
@@ -65,7 +64,7 @@ def _checked_device(ctx: click.Context, param: click.Parameter, value: str | Non
 @click.option("--round", "round", type=click.IntRange(min=1), metavar="N",
               help="Only events from the first to the last of this round.")  # fmt: skip
 @click.option("--deck", metavar="NAME", help="Only events of this deck.")
-@click.option("--device", metavar="NAME", shell_complete=complete_device, callback=_checked_device,
+@click.option("--device", metavar="NAME", shell_complete=complete_device, callback=_checked(check_device),
               help="Only events of this device: shuffler or shoe.")  # fmt: skip
 @click.option("--text", metavar="WORDS", help="Only events whose text contains these words.")
 @optional_journal_option

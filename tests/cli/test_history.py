@@ -13,12 +13,14 @@ from click.testing import Result
 
 from controller.cli import client, journal_option
 from controller.core.setup import Setup, ShufflerKind
-from controller.journal import Journal, JournalReader
-from simulators.devices.faults import FaultName
+from controller.journal import Journal, JournalReader, NewEvent
 from simulators.table.house import House
 from simulators.table.people import People
-from tests.journal.test_store import new
+from tests.journal.test_chain import TS
+from tests.support.jammed import journal_of_a_jam
 from tests.support.shoectl import complaint, json_lines, shoectl
+
+OPENED = NewEvent(TS, "table.opened", (), {"who": "dana"})
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +40,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> str:
 def void(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A round that a jam of the shoe makes void, and another one."""
     file = tmp_path_factory.mktemp("journal") / "journal.db"
-    house = House(file)
-    people = People(house)
-    assert people.open()
-    house.sim.shoe.inject(FaultName.JAM, house.now, after_cards=4)
-    assert people.play((1, 3))
-    assert people.play((1, 3))
-    house.close()
+    journal_of_a_jam(file)
     return str(file)
 
 
@@ -162,7 +158,7 @@ def test_with_the_daemon_down_its_journal_is_read(
 def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> None:
     live, copy = tmp_path / "journal.db", tmp_path / "copy.db"
     with Journal(live, create=True) as journal:
-        journal.append([new(1)])
+        journal.append([OPENED])
         shutil.copy(live, copy)  # everything is still in the log
         for verb in (["rounds"], ["events"], ["round", "1"], ["journal", "verify"]):
             path = [str(copy)] if verb[0] == "journal" else ["--journal", str(copy)]
@@ -170,7 +166,7 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
             assert "they are in copy.db-wal, which was not copied with it" in text
             assert "`shoectl journal copy FILE` makes a complete copy" in text
         journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        journal.append([new(2)])
+        journal.append([OPENED])
         shutil.copy(live, copy)  # the first event is in the file, the second is not
         for verb in (["rounds"], ["events"], ["journal", "verify"]):
             path = [str(copy)] if verb[0] == "journal" else ["--journal", str(copy)]
@@ -192,7 +188,7 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("2 events, chain intact")
     with Journal(alone) as restored:  # it is a journal like any other
-        restored.append([new(3)])
+        restored.append([OPENED])
     assert sorted(path.name for path in tmp_path.iterdir() if "part" in path.name) == []
 
 

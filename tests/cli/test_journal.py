@@ -21,13 +21,11 @@ from click.testing import Result
 
 from controller.cli import progress
 from controller.journal import Journal, NewEvent, StoredEvent
-from simulators.devices.faults import FaultName
-from simulators.table.house import House
-from simulators.table.people import People
 from tests.journal.test_chain import TS
 from tests.journal.test_store import by_hand, filled, new
 from tests.support import shoectl as command
 from tests.support import terminal
+from tests.support.jammed import journal_of_a_jam
 
 
 @pytest.fixture(autouse=True)
@@ -371,22 +369,16 @@ def test_csv(path: Path, tmp_path: Path) -> None:
     assert (warned["device"], warned["deck"], warned["clause"]) == ("shoe", "red-1", "13.G")
 
 
-def test_csv_names_the_round_of_every_event(tmp_path: Path) -> None:
+def test_csv_names_the_round_of_every_event(path: Path, tmp_path: Path) -> None:
     """Also of those that are not about a round, such as a jam; and in an export that begins in the middle of it."""
-    house = House(tmp_path / "journal.db")
-    people = People(house)
-    assert people.open()
-    house.sim.shoe.inject(FaultName.JAM, house.now, after_cards=4)
-    assert people.play((1, 3))
-    assert people.play((1, 3))
-    house.close()
+    journal_of_a_jam(path)
     file = tmp_path / "out.csv"
-    done("export", "--format", "csv", "--journal", tmp_path / "journal.db", file)
+    done("export", "--format", "csv", "--journal", path, file)
     rows = rows_of(file)
     rounds = {row["kind"]: row["round"] for row in rows}
     assert (rounds["device.jammed"], rounds["warning.raised"], rounds["round.voided"]) == ("1", "1", "1")
     assert (rounds["table.opened"], rounds["void.completed"], rounds["round.completed"]) == ("", "1", "2")
     assert all(datetime.fromisoformat(f"{row['date']}T{row['time']}").microsecond % 1000 == 0 for row in rows)
     jam = next(row["seq"] for row in rows if row["kind"] == "device.jammed")
-    done("export", "--format", "csv", "--from", jam, "--force", "--journal", tmp_path / "journal.db", file)
+    done("export", "--format", "csv", "--from", jam, "--force", "--journal", path, file)
     assert rows_of(file) == rows[int(jam) - 1 :]
