@@ -194,7 +194,7 @@ def _print_round(found: dict[str, Any]) -> None:
 
 
 def _at(ts: str) -> str:
-    return terminal.utc(ts, digits=3)
+    return f"{terminal.utc(ts, digits=3)} UTC"
 
 
 # --- the impact of a wrong count ------------------------------------------------------------------------------------

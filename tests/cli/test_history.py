@@ -47,7 +47,7 @@ def void(tmp_path_factory: pytest.TempPathFactory) -> str:
 def lines_of(result: Result) -> list[str]:
     """What was printed, with all times replaced, and gaps shortened."""
     assert result.exit_code == 0, result.output
-    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}", "TIME", result.stdout)
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC", "TIME", result.stdout)
     return [re.sub(r"(\S) +", r"\1 ", line) for line in text.splitlines()]
 
 
