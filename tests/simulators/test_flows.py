@@ -29,6 +29,7 @@ SETUPS = {
 GOALS = [
     (Goal.CLOSE, ""),
     (Goal.CHANGE_DECK, "red-1"),
+    (Goal.CHANGE_DECK, "blue-1"),
     (Goal.OUT_OF_SERVICE, "shuffler"),
     (Goal.OUT_OF_SERVICE, "shoe"),
 ]
