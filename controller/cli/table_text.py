@@ -53,7 +53,8 @@ def table_lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Te
 
 def one_line(table: dict[str, Any]) -> str:
     """The next step and the alarms, for output that is not a terminal."""
-    warnings = "".join(f"; {warning['text']}" for warning in table["warnings"])
+    alarms = [*table["warnings"], *table.get("troubles", ())]
+    warnings = "".join(f"; {alarm['text']}" for alarm in alarms)
     return terminal.printable(f"{table['table_words']}: {table['step']['text']}{warnings}")
 
 

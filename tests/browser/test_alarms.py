@@ -360,7 +360,7 @@ def test_an_alarm_is_in_sight_on_every_page(playing: Person, width: int, height:
     assert "⚠" not in page.js("document.title")
 
 
-# Every tone is counted; the time between two sounds is shortened.
+# Every tone is counted.
 TONES = """(() => {
   window.tones = 0;
   const create = AudioContext.prototype.createOscillator;

@@ -117,6 +117,9 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         }
     ]
     table["void_steps"] = [{"text": "Return all wagers", "done": False}]
+    table["troubles"] = [
+        {"device": "shuffler", "text": "The shuffler does not answer.", "remedy": "Connect it.", "do": []}
+    ]
     table["access"]["locked"] = [{"name": "Flo", "until_ms": 2_000_000}]
     table["journal"]["ok"] = False
     table["devices"][0] |= {"state": "jammed", "link": "degraded", "hindered": "a jam"}
@@ -130,6 +133,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "round  17, deck red-1, automated shoe, seats 1, 3",
         "stacks seat1 3 (dealt), seat3 3 (at exit)",
         "alarm  Cards are stuck\\x1b[2J (13.G) [shoe.jam]",
+        "alarm  The shuffler does not answer. Connect it.",
         "[x] Free the jam",
         "[ ] Clear the warning",
         "[ ] Return all wagers",
