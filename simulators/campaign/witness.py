@@ -108,6 +108,7 @@ class Witness(Books):
             "deck.received": self._received,
             "deck.recalled": self._recalled,
             "shuffle.failed": self._recalled,
+            "recut.cancelled": self._recalled,
             "deck.shuffled_by_hand": self._shuffled_by_hand,
             "cut.made": self._cut,
             "cut.recut_required": self._recut,

@@ -17,6 +17,7 @@ from controller.core.events.decks import (
     DeckRecutOrdered,
     DeckRemoved,
     DeckShuffledByHand,
+    RecutCancelled,
     ShuffleStarted,
 )
 from controller.core.events.table import TurnPassed
@@ -63,8 +64,8 @@ def _recut(state: State, event: DeckRecutOrdered) -> None:
     state.decks[event.deck].recut = True
 
 
-@changes(DeckReadyToCut, CutMade, DeckGathered)
-def _no_recut(state: State, event: DeckReadyToCut | CutMade | DeckGathered) -> None:
+@changes(DeckReadyToCut, CutMade, DeckGathered, RecutCancelled)
+def _no_recut(state: State, event: DeckReadyToCut | CutMade | DeckGathered | RecutCancelled) -> None:
     state.decks[event.deck].recut = False
 
 

@@ -208,6 +208,17 @@ class DeckRecutOrdered(PersonEvent):
         return f"{self.who} requires another cut of deck {self.deck}, which is already loaded."
 
 
+class RecutCancelled(Event):
+    """A deck that was recalled for another cut is shuffled instead: after an incident, or if a floorperson says so."""
+
+    kind = "recut.cancelled"
+    deck: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is shuffled instead of only being cut again: {self.reason}."
+
+
 class DeckReadyToCut(Event):
     """A deck that was recalled for another cut is complete."""
 

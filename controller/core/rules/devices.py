@@ -31,7 +31,7 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
-from controller.core.rules.gathering import GATHERED_STATES, ejected, shuffle_again, taken_out
+from controller.core.rules.gathering import GATHERED_STATES, cancel_recut, ejected, shuffle_again, taken_out
 from controller.core.rules.guards import STOPS, cannot_load, in_service, inside
 from controller.core.rules.irregular import found_face_up, void
 from controller.core.rules.shuffling import (
@@ -178,6 +178,8 @@ def _door(d: Decision, name: str, happened: wire.Door) -> None:
         if device.doing or ready:
             warn(d, "door", STOPS[name], device=name, text=f"the {name} was opened with cards inside")
             stopped(d, name, device.doing, "was opened", cards_inside=True)
+        for deck in inside(state, name):
+            cancel_recut(d, deck, STOPS[name], reason=f"the {name} was opened")
 
 
 def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> None:

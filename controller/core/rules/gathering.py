@@ -21,11 +21,13 @@ from controller.core.events.decks import (
     DeckRecalled,
     LedgerDisagreed,
     MissingDeclared,
+    RecutCancelled,
     ShuffleFailed,
 )
 from controller.core.events.devices import CardsPresented, ExitEmptied
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.guards import STOPS
 from controller.core.state import Device, Given, State
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Eject
@@ -131,6 +133,8 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
         moves = ledger.emptying_moves(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
     d.emit(CardsGathered(deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who))
     record_difference(d, act.deck, place, moves)
+    if device:
+        cancel_recut(d, act.deck, STOPS[device], reason=f"its cards were taken out of the {device} by hand")
     return None
 
 
@@ -145,6 +149,7 @@ def record_difference(d: Decision, deck: str, place: str, moves: list[ledger.Mov
     if place != ledger.MISSING and lost != found:
         event = d.entries[-1]
         d.emit(LedgerDisagreed(deck=deck, place=place, missing=lost - found, by_event=event.seq), Rule.WRONG_COUNT)
+        cancel_recut(d, deck, Rule.WRONG_COUNT, reason="its cards were not all together")
 
 
 @enforces(Rule.WRONG_COUNT)
@@ -182,6 +187,15 @@ def shuffle_again(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
         if d.may(event, deck):
             d.emit(event(deck=deck, reason=reason), *rules)
             return
+    cancel_recut(d, deck, *rules, reason=reason)
+
+
+@enforces(Rule.SHUFFLE, Rule.RECUT)
+def cancel_recut(d: Decision, name: str, *rules: Rule, reason: str) -> None:
+    """If a deck is on its way to another cut, it is shuffled instead: after an incident a cut is not enough."""
+    deck = d.state.decks.get(name)
+    if deck is not None and deck.state is DeckState.RECALLED and deck.recut:
+        d.emit(RecutCancelled(deck=name, reason=reason), Rule.SHUFFLE, *rules)
 
 
 # --- cards brought out by a device ----------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from controller.core.events.decks import (
 from controller.core.events.devices import ExitEmptied
 from controller.core.events.table import CutRefused
 from controller.core.machines import DeckState
-from controller.core.rules.gathering import lock_out, record_difference
+from controller.core.rules.gathering import cancel_recut, lock_out, record_difference
 from controller.core.rules.guards import (
     SOURCE,
     cannot_load,
@@ -199,7 +199,7 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
 def recut(d: Decision, act: RequireRecut) -> Refusal | None:
     """A floorperson requires another cut, before the first card is dealt. A loaded deck comes out first."""
     deck = d.state.decks[act.deck]
-    refusal = _never_cut(d.state)
+    refusal = _locked_out(d.state, act.deck) or _never_cut(d.state)
     if refusal:
         return refusal
     if not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
@@ -276,7 +276,15 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
 @enforces(Rule.SHUFFLE)
 @handles(DirectReshuffle)
 def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
-    """A floorperson wants a deck shuffled again."""
+    """A floorperson wants a deck shuffled again. If it was on its way to another cut, it is shuffled instead."""
+    refusal = _locked_out(d.state, act.deck)
+    if refusal:
+        return refusal
+    deck = d.state.decks[act.deck]
+    if deck.state is DeckState.RECALLED and deck.recut:
+        d.emit(ReshuffleDirected(deck=act.deck, who=act.who), Rule.SHUFFLE)
+        cancel_recut(d, act.deck, reason="a floorperson directed a reshuffle")
+        return None
     if not d.may(DeckRecalled, act.deck):
         return Refusal(
             "the deck is waiting to be shuffled or is in use", "it is shuffled and not in play", (Rule.SHUFFLE,)
@@ -286,6 +294,14 @@ def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
         d.emit(ReshuffleDirected(deck=act.deck, who=act.who), Rule.SHUFFLE)
         d.emit(DeckRecalled(deck=act.deck, reason="a floorperson directed a reshuffle"), Rule.SHUFFLE)
     return refusal
+
+
+@enforces(Rule.WRONG_COUNT)
+def _locked_out(state: State, name: str) -> Refusal | None:
+    """Refuse a deck that must leave the table."""
+    if state.decks[name].state is not DeckState.LOCKED_OUT:
+        return None
+    return Refusal(f"deck {name} is locked out", "another deck has taken its place", (Rule.WRONG_COUNT,))
 
 
 @handles(UnloadDeck)
