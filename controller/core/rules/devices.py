@@ -303,7 +303,7 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
     state = d.state
     if not happened.present:
         return
-    loose = [deck for deck, found in state.decks.items() if ledger.count(found.cards, (ledger.TABLE, ledger.RACK))]
+    loose = [deck for deck, found in state.decks.items() if ledger.within_reach(found.cards)]
     if happened.place is Place.INFEED and name == "shuffler":
         fit = [deck for deck in loose if d.may(DeckInserted, deck) and cannot_insert(d, deck) is None]
         if len(fit) == len(loose) == 1:
