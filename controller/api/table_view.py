@@ -9,7 +9,7 @@ from controller.core.guide import next_step
 from controller.core.names import command_name, place_name, spoken
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import next_place
-from controller.core.rules.guards import counts, in_service, life_ms
+from controller.core.rules.guards import counts, in_service, life_ms, rounds_uncounted
 from controller.core.rules.sign_in import UNKNOWN_NAME
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
@@ -51,7 +51,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "warnings": [_warning(state, key, warned) for key, warned in state.warnings.items()],
         "void_steps": _void_steps(state),
         "rounds": state.rounds,
-        "rounds_uncounted": state.rounds_uncounted,
+        "rounds_uncounted": rounds_uncounted(state),
         "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
         "access": {
             "locked": [

@@ -117,7 +117,7 @@ def _gather_one(state: State, name: str) -> Step:
         return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     if place == ledger.TAKEN:
         text = "Put the cards last taken from the shoe on the pile and count them."
-        return Step(text, "They were taken just as the round became void.", do=(gathered,))
+        return Step(text, "They have not been counted.", do=(gathered,))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} is bringing out its cards.", why)

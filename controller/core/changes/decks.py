@@ -49,7 +49,7 @@ def _by_hand(state: State, event: DeckShuffledByHand) -> None:
 
 @changes(CountAccepted)
 def _count_accepted(state: State, event: CountAccepted) -> None:
-    state.rounds_uncounted = 0
+    state.rounds_uncounted = state.decks[event.deck].rounds_uncounted = 0
     if event.by == "shuffler":
         state.decks[event.deck].counted = True
 

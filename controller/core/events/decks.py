@@ -161,7 +161,10 @@ class CountAccepted(Event):
 
 
 class CountRejected(Event):
-    """A count that does not match; `fits` is False if the number is right but the kinds of cards are wrong."""
+    """A count that does not match; `fits` is False if the number is right but the kinds of cards are wrong.
+
+    `place` is where a shuffler counted the cards; without it, the number is that of the end of its cycle.
+    """
 
     kind = "count.rejected"
     deck: str
@@ -170,11 +173,13 @@ class CountRejected(Event):
     expected: int
     moves: list[Move]
     fits: bool | None = None
+    place: str = ""
 
     def sentence(self) -> str:
         if self.cards == self.expected:
             return f"Deck {self.deck} has {cards(self.cards)}, but not the right kinds."
-        return f"The count for deck {self.deck} is {self.cards}; it should be {self.expected}."
+        where = f" at {place_name(self.place)}" if self.place else ""
+        return f"The count for deck {self.deck}{where} is {self.cards}; it should be {self.expected}."
 
 
 class CutMade(PersonEvent):

@@ -211,8 +211,10 @@ def _of_command(d: Decision, name: str, happened: _OfCommand) -> None:
 
 
 def _counted(d: Decision, name: str, given: Given, happened: wire.CardsCounted) -> None:
-    fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
-    d.emit(DeviceCounted(device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits))
+    seen = bool(happened.kinds)
+    fits = not seen or tuple(happened.kinds) == d.state.setup.game.copies
+    place = happened.place.name.lower()
+    d.emit(DeviceCounted(device=name, place=place, cards=happened.cards, fits=fits, recognised=seen))
 
 
 def _face_up(d: Decision, name: str, given: Given, happened: wire.CardFaceUp) -> None:

@@ -205,22 +205,23 @@ def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = F
     """An Eject has brought cards to the exit."""
     deck = d.state.decks[given.deck]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
-    number = number if number >= 0 else ledger.count(deck.cards, within)
+    assumed = number < 0
+    number = ledger.count(deck.cards, within) if assumed else number
     moves = ledger.emptying_moves(deck.cards, within, number, exit_)
-    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late))
+    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late, assumed=assumed))
     record_difference(d, given.deck, within[0], moves)
 
 
-def _destination(state: State, name: str, deck: str, given: Given | None) -> str:
+def _destination(state: State, name: str, deck: str, given: Given | None, counted: bool) -> str:
     """Where cards taken from an exit are now: on the dealer's pile, if they were brought out for it.
 
     A stack that was dealt for a round and taken just as the round became void may have gone to its hand or to the rack:
-    the dealer is asked for it.
+    the dealer is asked for it. The dealer also counts what a shoe without a counter brought out.
     """
     round_ = state.round
     for_the_pile = given is not None and isinstance(given.command, Eject) and not given.target
     void = round_ is not None and round_.void and round_.deck == deck
-    return ledger.TAKEN if name == "shoe" and void and not for_the_pile else ledger.TABLE
+    return ledger.TAKEN if name == "shoe" and void and not (for_the_pile and counted) else ledger.TABLE
 
 
 def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, number: int) -> None:
@@ -230,7 +231,8 @@ def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, numbe
     if deck is None:
         d.emit(ExitEmptied(device=name, cards=number))
         return
-    there, target = deck.cards.get(exit_, 0), _destination(d.state, name, deck_name, given)
+    counted = number >= 0 or (given is not None and given.presented >= 0)
+    there, target = deck.cards.get(exit_, 0), _destination(d.state, name, deck_name, given, counted)
     if there:
         moves = ledger.emptying_moves(deck.cards, (exit_,), number if number >= 0 else there, target)
     else:  # an interrupted cycle had left them there uncounted

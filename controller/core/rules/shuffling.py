@@ -121,27 +121,35 @@ def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
     deck = state.decks.get(name)
     if deck is None or deck.state is not DeckState.SHUFFLING:
         return
-    counted = given.counted if given.counted >= 0 else done.cards
+    wrong = next((number for number in (given.counted, done.cards) if number not in (-1, size)), size)
     if done.cycle is not Cycle.SHUFFLE:
         d.emit(ShuffleFailed(deck=name, reason="the device completed a different cycle"), Rule.SHUFFLER_STOPS)
     elif given.face_up:
         d.emit(ShuffleFailed(deck=name, reason="a card is face up: turn it over and shuffle again"), Rule.SHUFFLE)
-    elif kind.counts and counted < 0:
-        d.emit(ShuffleFailed(deck=name, reason="the shuffler did not count the cards"), Rule.SHUFFLER_STOPS)
-    elif kind.counts and (counted != size or not given.fits):
-        _count_rejected(d, name, counted, given.fits)
+    elif wrong != size or not given.fits:  # even if the device was not expected to count
+        _count_rejected(d, name, wrong, given.fits, given.counted_at if given.counted == wrong else "")
+    elif kind.counts and given.counted < 0 and done.cards < 0:
+        reason = "the shuffler did not count the cards after shuffling them"
+        d.emit(ShuffleFailed(deck=name, reason=reason), Rule.SHUFFLER_STOPS)
+    elif kind.recognises and not given.recognised:
+        reason = "the shuffler did not report the kinds of cards"
+        d.emit(ShuffleFailed(deck=name, reason=reason), Rule.SHUFFLER_STOPS, Rule.DECK_COMPOSITION)
     else:
         if kind.counts:
-            d.emit(CountAccepted(deck=name, by="shuffler", cards=counted), Rule.WRONG_COUNT)
+            d.emit(CountAccepted(deck=name, by="shuffler", cards=size), Rule.WRONG_COUNT)
         d.emit(ShuffleCompleted(deck=name, moves=[(ledger.SHELVES, ledger.OUTPUT, size)]), Rule.ONE_STACK)
 
 
-def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
+def _count_rejected(d: Decision, name: str, counted: int, fits: bool, place: str) -> None:
+    """The deck leaves the table; `place` is where the device counted it, empty for the end of the cycle."""
     size = d.state.setup.game.deck_size
     rules = (Rule.WRONG_COUNT,) if counted != size else (Rule.DECK_COMPOSITION, Rule.WRONG_COUNT)
     text = f"{counted} cards instead of {size}" if counted != size else "it does not have the right kinds of cards"
     moves = ledger.emptying_moves(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
-    d.emit(CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves), *rules)
+    d.emit(
+        CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, place=place, moves=moves),
+        *rules,
+    )
     lock_out(d, name, *rules, reason=text)
     warn(d, "count", *rules, deck=name, text=f"deck {name} must leave the table: {text}")
 
@@ -243,6 +251,7 @@ def delivery_done(d: Decision, given: Given, cards: int) -> None:
     if deck is None or deck.state is not DeckState.SHUFFLED or not feeds(d.state):
         return
     size = d.state.setup.game.deck_size
+    cards = given.counted if given.counted not in (-1, size) else cards
     if cards not in (-1, size):  # the sensors disagree: neither count is trusted
         moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
         d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
