@@ -48,7 +48,7 @@ from controller.core.events.table import (
     WarningCauseGone,
 )
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import spoken
+from controller.core.names import canonical, spoken
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
 from controller.core.rules.warnings import warn
@@ -67,8 +67,9 @@ def configure(d: Decision, act: Configure) -> Refusal | None:
     refusal = setup_fault(act.setup)
     if refusal:
         return refusal
+    backs = tuple(canonical(back) for back in act.setup.backs)
     setup = msgspec.to_builtins(
-        act.setup, str_keys=True, order="deterministic"
+        msgspec.structs.replace(act.setup, backs=backs), str_keys=True, order="deterministic"
     )  # as it will be read back from the journal
     d.emit(TableConfigured(setup=setup, who=act.who))
     return None
@@ -88,7 +89,9 @@ def open_table(d: Decision, act: OpenTable) -> Refusal | None:
 def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
     """A deck arrives: its back must be one that the table needs, and it must never have been here before."""
     state = d.state
-    if act.deck in state.decks or act.deck in state.retired or not act.deck:
+    if not act.deck:
+        return Refusal("the deck has no name", "the name on its box is given", (Rule.INSPECT_DECK,))
+    if act.deck in state.decks or act.deck in state.retired:
         return Refusal(f"deck {act.deck} was here before", "another deck is brought", (Rule.WRONG_COUNT,))
     if act.back not in state.setup.backs:
         return Refusal(
