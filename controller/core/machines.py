@@ -189,7 +189,7 @@ TABLE: Final[tuple[Row, ...]] = (
     (CardRequested, [T.ACTING], None),
     (CardFoundFaceUp, [T.DEALING, T.ACTING, T.REVEALING], None),
     (CardDrawnInError, [T.DEALING], None),
-    (DealerCardExposed, [T.DEALING, T.ACTING], None),
+    (DealerCardExposed, [T.DEALING, T.ACTING, T.REVEALING], None),
     (HandFoundWrong, [*_ROUND], None),
     (HandCollected, [T.REVEALING, T.CLEARING], None),
     (StubCountWanted, [T.DEALING, T.ACTING], None),

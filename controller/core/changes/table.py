@@ -16,6 +16,7 @@ from controller.core.events.table import (
     MethodChanged,
     TableClosed,
     TableConfigured,
+    TableIdled,
     TableOpened,
     TableResumed,
     TableSuspended,
@@ -56,8 +57,8 @@ def _because(state: State, event: TableSuspended | BettingWithdrawn) -> None:
     state.why = event.reason
 
 
-@changes(TableResumed, BettingOpened, TableClosed)
-def _no_cause(state: State, event: TableResumed | BettingOpened | TableClosed) -> None:
+@changes(TableResumed, BettingOpened)
+def _no_cause(state: State, event: TableResumed | BettingOpened) -> None:
     state.why = ""
 
 
@@ -78,6 +79,14 @@ def _cause_gone(state: State, event: WarningCauseGone) -> None:
 @changes(WarningCleared)
 def _cleared(state: State, event: WarningCleared) -> None:
     del state.warnings[event.warning]
+
+
+@changes(TableIdled, TableClosed)
+def _no_wagers(state: State, event: TableIdled | TableClosed) -> None:
+    if event.wagers:
+        state.seats = []
+    if isinstance(event, TableClosed):
+        state.why = ""
 
 
 @changes(HostStarted)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from controller.core.events.event import Actor, Event, PersonEvent
 from controller.core.names import spoken
 
@@ -40,18 +42,20 @@ class OpeningCompleted(Event):
 
 
 class TableClosed(PersonEvent):
-    """The table closed; its decks were removed."""
+    """The table closed; its decks were removed. `wagers`: the seats whose wagers no longer stand."""
 
     kind = "table.closed"
+    wagers: list[int] = msgspec.field(default_factory=list)
 
     def sentence(self) -> str:
         return f"{self.who} closed the table."
 
 
 class TableIdled(PersonEvent):
-    """The table is open but has no players."""
+    """The table is open but has no players. `wagers`: the seats whose wagers no longer stand."""
 
     kind = "table.idled"
+    wagers: list[int] = msgspec.field(default_factory=list)
 
     def sentence(self) -> str:
         return f"{self.who} reported that the table has no players."

@@ -233,7 +233,7 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
             return Refusal(f"cards of deck {name} are at {elsewhere[0]}", "all its cards are together")
     for name in list(d.state.decks):
         _remove(d, name, act.who)
-    d.emit(TableClosed(who=act.who))
+    d.emit(TableClosed(who=act.who, wagers=d.state.seats))
     return None
 
 
@@ -246,7 +246,8 @@ def idle(d: Decision, act: IdleTable) -> Refusal | None:
         for device in d.state.devices.values()
     ):
         return Refusal("a deck is on its way into the shoe", "it has arrived", (Rule.IDLE_TABLE,))
-    d.emit(TableIdled(who=act.who), Rule.SELF_RESHUFFLING_NO_CUT if self_reshuffling(d.state) else Rule.IDLE_TABLE)
+    idled = TableIdled(who=act.who, wagers=d.state.seats)
+    d.emit(idled, Rule.SELF_RESHUFFLING_NO_CUT if self_reshuffling(d.state) else Rule.IDLE_TABLE)
     if self_reshuffling(d.state):
         return None
     for name, deck in d.state.decks.items():
