@@ -131,6 +131,7 @@ class Host(msgspec.Struct):
     boot_id: str
     up_ms: int
     at_ms: int
+    wall_ms: int = -1  # the wall clock's time then, or an earlier one if it may be ahead; -1 if it is not known
 
 
 class State(msgspec.Struct):

@@ -91,7 +91,10 @@ def _no_wagers(state: State, event: TableIdled | TableClosed) -> None:
 
 @changes(HostStarted)
 def _host_started(state: State, event: HostStarted) -> None:
-    state.host = Host(event.boot_id, event.up_ms, event.at_ms)
+    wall_ms, before = event.wall_ms, state.host
+    if before and before.wall_ms >= 0:  # if the wall clock has gained on the table's clock since, it may be ahead
+        wall_ms = min(wall_ms, before.wall_ms + event.at_ms - before.at_ms)
+    state.host = Host(event.boot_id, event.up_ms, event.at_ms, wall_ms)
     for device in state.devices.values():
         if device.state is DeviceState.LOST:
             device.lost_ms = event.at_ms  # the grace period starts now: the host itself was down

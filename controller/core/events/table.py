@@ -220,7 +220,10 @@ class WarningCleared(PersonEvent):
 
 
 class HostStarted(Event):
-    """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down."""
+    """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down.
+
+    `wall_ms` is what the computer's wall clock said, in milliseconds since 1970.
+    """
 
     kind = "host.started"
     actor = Actor.HOST
@@ -228,6 +231,7 @@ class HostStarted(Event):
     up_ms: int
     away_ms: int
     software: str
+    wall_ms: int = -1
 
     def sentence(self) -> str:
         return f"The controller started, version {self.software}."
