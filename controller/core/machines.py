@@ -199,6 +199,7 @@ TABLE: Final[tuple[Row, ...]] = (
     (WagersReturned, [T.VOIDING], None),
     (MethodChanged, [*_PREPARING, T.IDLE], None),
     (DeckReceived, _PREPARING, None),
+    (DeckAcceptedPrepared, _PREPARING, None),
     (DeckInspected, _PREPARING, None),
     (DeckVerified, _PREPARING, None),
     (DeckSpread, [*_PREPARING, T.IDLE], None),

@@ -84,6 +84,40 @@ def test_a_prepared_deck_skips_the_opening_and_is_cut() -> None:
     assert house.at() is TableState.BETTING
 
 
+@clause("4.F")
+def test_a_prepared_deck_needs_an_origin_and_a_second_person() -> None:
+    house = House(Setup(backs=("red",), shuffler=None))
+    house.ask(act.OpenTable)
+    for nothing in ("", "  "):
+        assert house.refused(act.ReceiveDeck, "red-1", "red", True, nothing).clause == ("4.F",)
+    house.ask(act.ReceiveDeck, "red-1", "red", True, "the card room", who="sam")
+    assert house.at() is TableState.OPENING
+    assert house.deck("red-1") is DeckState.RECEIVED
+    for early in (act.CutDeck, act.LoadDeck):
+        assert house.refused(early, "red-1", *([20] if early is act.CutDeck else []))
+    step = house.table.next_step()
+    assert (step.do[0], step.clause) == ({"action": "accept_deck", "deck": "red-1"}, ("4.F",))
+    assert "the card room" in step.why
+    assert house.refused(act.AcceptDeck, "red-1", role=Role.DEALER).clause == ("4.F",)
+    assert house.refused(act.AcceptDeck, "red-1", who="sam").clause == ("4.F",)
+    house.ask(act.AcceptDeck, "red-1")
+    (accepted,) = house.find("deck.accepted_prepared")
+    assert (accepted.data["who"], accepted.data["came_from"]) == ("flo", "the card room")
+    assert house.at() is TableState.WAITING
+    same_after_snapshot(house)
+
+
+@clause("4.F", "4.A")
+def test_a_deck_that_nobody_prepared_is_inspected_and_not_accepted() -> None:
+    house = opened(Setup(backs=("red",)))
+    assert house.refused(act.AcceptDeck, "red-1").clause == ("4.A",)
+    house = House(Setup(backs=("red",)))
+    house.ask(act.OpenTable)
+    house.ask(act.ReceiveDeck, "red-1", "red", True, "the card room")
+    house.ask(act.InspectDeck, "red-1")  # a prepared deck may take the longer way too
+    assert house.deck("red-1") is DeckState.INSPECTED
+
+
 @clause("4.F", "10.A")
 def test_a_prepared_deck_is_counted_where_the_shuffler_counts() -> None:
     house = House(Setup(backs=("red",)))

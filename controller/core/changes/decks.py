@@ -27,7 +27,9 @@ from controller.core.state import Deck, State
 @changes(DeckReceived)
 def _received(state: State, event: DeckReceived) -> None:
     cards = ledger.fresh(state.setup.game.deck_size)
-    state.decks[event.deck] = Deck(event.back, cards, prepared=event.prepared, by_hand=event.prepared)
+    deck = Deck(event.back, cards, prepared=event.prepared, by_hand=event.prepared)
+    deck.brought_by, deck.came_from = event.who, event.came_from
+    state.decks[event.deck] = deck
 
 
 @changes(DeckInspected)

@@ -7,25 +7,31 @@ from controller.core.names import cards, place_name
 
 
 class DeckReceived(PersonEvent):
-    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, where `came_from` says."""
 
     kind = "deck.received"
     deck: str
     back: str
     prepared: bool
+    came_from: str = ""
 
     def sentence(self) -> str:
-        return f"{self.who} brought deck {self.deck} to the table."
+        origin = f" from {self.came_from}" if self.came_from else ""
+        return f"{self.who} brought deck {self.deck} to the table{origin}."
 
 
 class DeckAcceptedPrepared(Event):
-    """A prepared deck skips the opening procedure."""
+    """A floorperson, `who`, accepted a prepared deck: it skips the opening procedure."""
 
     kind = "deck.accepted_prepared"
     deck: str
+    came_from: str = ""
+    who: str = ""
 
     def sentence(self) -> str:
-        return f"Deck {self.deck} was inspected and shuffled beforehand."
+        if not self.who:
+            return f"Deck {self.deck} was inspected and shuffled beforehand."
+        return f"{self.who} accepted deck {self.deck}, inspected and shuffled beforehand ({self.came_from})."
 
 
 class DeckInspected(PersonEvent):

@@ -9,6 +9,7 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.actions import (
+    AcceptDeck,
     CloseTable,
     Configure,
     IdleTable,
@@ -107,11 +108,36 @@ def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
             "the shuffler is back in service",
             (Rule.TWO_DECKS,),
         )
+    came_from = act.came_from.strip()
+    if act.prepared and not came_from:
+        return Refusal(
+            "it is not known where the deck was inspected and shuffled",
+            "the place it came from is given",
+            (Rule.PREPARED_DECK,),
+        )
     rule = Rule.PREPARED_DECK if act.prepared else Rule.INSPECT_DECK
-    d.emit(DeckReceived(deck=act.deck, back=act.back, prepared=act.prepared, who=act.who), rule)
-    if act.prepared:
-        d.emit(DeckAcceptedPrepared(deck=act.deck), Rule.PREPARED_DECK)
+    d.emit(
+        DeckReceived(deck=act.deck, back=act.back, prepared=act.prepared, came_from=came_from, who=act.who),
+        rule,
+    )
     pass_turn(d)
+    return None
+
+
+@enforces(Rule.PREPARED_DECK)
+@handles(AcceptDeck)
+def accept_prepared(d: Decision, act: AcceptDeck) -> Refusal | None:
+    """A floorperson accepts a prepared deck; it must not be the person who brought it."""
+    deck = d.state.decks[act.deck]
+    if not deck.prepared:
+        return Refusal(f"deck {act.deck} was not prepared beforehand", "the dealer inspects it", (Rule.INSPECT_DECK,))
+    if act.who == deck.brought_by:
+        return Refusal(
+            "the person who brought a prepared deck cannot accept it",
+            "another person accepts it",
+            (Rule.PREPARED_DECK,),
+        )
+    d.emit(DeckAcceptedPrepared(deck=act.deck, came_from=deck.came_from, who=act.who), Rule.PREPARED_DECK)
     return None
 
 

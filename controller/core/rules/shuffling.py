@@ -39,6 +39,7 @@ from controller.core.rules.guards import (
     SOURCE,
     cannot_load,
     counts,
+    decks_wanted,
     feeds,
     in_service,
     inside,
@@ -56,12 +57,17 @@ from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Cycle, CycleDone
 
 
+@enforces(Rule.OTHER_DECK_IN_SHUFFLER)
 def waits_for_shuffler(state: State, name: str) -> bool:
-    """Whether a deck is on the table and must go through the shuffler next."""
+    """Whether a deck is on the table and must be shuffled next; by hand if no shuffler is in service.
+
+    A deck that is already shuffled goes into the shuffler too, to be counted or while the other one is played.
+    """
     deck = state.decks[name]
     if deck.state in (DeckState.STACKED, DeckState.RACKED):
         return True
-    return deck.state in (DeckState.MIXED, DeckState.CUT) and counts(state)
+    other = decks_wanted(state) > 1 and deck.back != state.due
+    return deck.state in (DeckState.MIXED, DeckState.CUT) and (counts(state) or other)
 
 
 # --- into the shuffler ----------------------------------------------------------------------------------------------
