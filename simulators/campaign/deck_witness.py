@@ -118,8 +118,9 @@ class DeckWitness(Books):
         deck = event.data["deck"]
         self.check("allowed deck", deck not in self._backs, f"deck {deck} comes a second time")
         self._backs[deck] = event.data["back"]
-        if event.data["prepared"]:
-            self._by_hand[deck] = "mixed"
+
+    def _accepted(self, event: Entry) -> None:
+        self._by_hand[event.data["deck"]] = "mixed"
 
     def _recalled(self, event: Entry) -> None:
         deck = event.data["deck"]

@@ -70,8 +70,10 @@ class Witness(DeckWitness):
         self._jammed_since: dict[str, float] = {}
         self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
+            "deck.accepted_prepared": self._accepted,
             "deck.recalled": self._recalled,
             "shuffle.failed": self._recalled,
+            "recut.cancelled": self._recalled,
             "deck.shuffled_by_hand": self._shuffled_by_hand,
             "cut.made": self._cut,
             "cut.recut_required": self._recut,
