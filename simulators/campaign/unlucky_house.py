@@ -309,6 +309,9 @@ class UnluckyHouse(House):
     def _wall(self) -> datetime:
         return BEGINNING + timedelta(seconds=self.now + self._wall_s)
 
+    def _wall_ms(self) -> int:
+        return round(self._wall().timestamp() * 1000)
+
     def reboot(self, off_s: float) -> None:
         """The computer is switched off for this long; then its wall clock is right."""
         self._dark_s = off_s
@@ -324,10 +327,10 @@ class UnluckyHouse(House):
             self._booted = self.now
             self._boot = f"house at {self.now:.0f} s"
             (newest,) = self.journal.last(1)
-            wall_ms = round(self._wall().timestamp() * 1000)
-            away_ms = time_away_ms(self.state, self._boot, 0, wall_ms, newest.ts)
+            away_ms = time_away_ms(self.state, self._boot, 0, self._wall_ms(), newest.ts)
             self.ahead_s = (self.state.now_ms + away_ms) / 1000 - self.now
-        self._take(HostBoot(self._boot, round((self.now - self._booted) * 1000), away_ms, "house"))
+        up_ms = round((self.now - self._booted) * 1000)
+        self._take(HostBoot(self._boot, up_ms, away_ms, "house", self._wall_ms()))
 
     def _restart(self) -> None:
         """Restart from the journal, reading only new events: with a failing disk the host restarts often."""
