@@ -147,7 +147,7 @@ class TableHands:
             believed = ledger.count(self.house.state.decks[deck].cards, places[1:])
             if wired.device.mechanics.mode is not Mode.WORKING and not believed:
                 for spot in self.spots(device)[:-1]:
-                    self.carry(spot, self.own(deck), deck=deck)
+                    self._pick(deck, spot, self.own(deck))
 
     def insert(self, deck: str) -> bool:
         """Put a deck into the shuffler. Another one that lies there unreported comes out first."""
@@ -158,7 +158,7 @@ class TableHands:
         if not shuffler.firmware or shuffler.mechanics.door_open or (there and inside(self.house.state, "shuffler")):
             return False
         for other in there:
-            self.carry(INFEED, self.own(other), deck=other)
+            self._pick(other, INFEED, self.own(other))
         self._collect_whole(deck)
         if not cards.count(self.own(deck)):
             return False
@@ -174,7 +174,7 @@ class TableHands:
         if deck in there:
             return True
         for other in there:
-            self.carry(target, self.own(other), deck=other)
+            self._pick(other, target, self.own(other))
         if not cards.count(own):  # nothing is added to a deck that lies ready
             self._collect_whole(deck)
         if cards.count(target) or not cards.count(own):
@@ -188,7 +188,15 @@ class TableHands:
     def take_out(self, deck: str) -> None:
         """Take a deck out again that was put in and refused."""
         for spot in (INFEED, SHOE, *SOURCE.values()):
-            self.carry(spot, self.own(deck), deck=deck)
+            self._pick(deck, spot, self.own(deck))
+
+    def _pick(self, deck: str, spot: Spot, target: Spot) -> int:
+        """Take the cards of a deck from a spot. A sensor notices if that was all."""
+        number = self.house.cards.pick(deck, spot, target)
+        device = _SENSORS.get(spot)
+        if number and device in self.house.wired and not self.house.cards.count(spot):
+            self.house.wired[device].device.sense(spot, self.house.now)
+        return number
 
     def spots_at(self, place: str) -> list[Spot]:
         """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
@@ -339,7 +347,7 @@ class TableHands:
                 spot = target
                 break
         else:
-            number = self.carry(spot, target, deck=deck) if deck else len(cards.move_all(spot, target))
+            number = self._pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
         if deck:
             self._put_away_foreign(spot, deck)
         return number
@@ -362,7 +370,7 @@ class TableHands:
         for device in self.house.wired:
             if self.house.state.devices[device].state in UNABLE:
                 for spot in self.spots(device):
-                    self.carry(spot, own, deck=deck)
+                    self._pick(deck, spot, own)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
                 if card.deck == deck and (card.index < DECK_SIZE or spot != FLOOR):  # the spares are on the floor
@@ -383,7 +391,7 @@ class TableHands:
             self.take(device)
         for spot in [SHOE, *self.spots(device)]:  # decks that have left the table
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
-                self.carry(spot, self.own(deck), deck=deck)
+                self._pick(deck, spot, self.own(deck))
         for deck, found in state.decks.items():
             if not _PUT_IN & set(found.cards):
                 self._fetch_unreported(deck)
