@@ -77,6 +77,7 @@ def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon
       shoectl do wager seats=1,3,6
       shoectl do cut_deck deck=red-1 depth=20
       shoectl do verify_deck deck=red-1 --role floor
+      shoectl do receive_deck deck=red-2 back=red prepared=yes came_from="card room"
     """
     known = daemon.get("actions")["actions"]
     if action is None:
