@@ -47,6 +47,9 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "gap": ("floor",),
     "fail": ("floor",),
     "count": ("floor",),
+    "cards": ("floor",),
+    "refused": ("floor",),
+    "replaced": ("technician", "floor"),
 }
 
 _NUMBERED = frozenset({"seats"})  # lists of numbers that are not cards

@@ -25,6 +25,16 @@ def without_shoe(method: Method, setup: Setup | None = None) -> House:
     return house
 
 
+def work_until(house: House, command: str) -> None:
+    """Devices and people go on until a device has been given this command and has not begun it."""
+    house.auto_work = False
+    while not (house._todo and house._todo[0][2]["name"] == command):
+        if house._todo:
+            house.step()
+        else:
+            assert house.do_next_task()
+
+
 def commands(house: House, device: str, since: int) -> list[str]:
     """The cycles that a device was given since an event."""
     found = [event.data for event in house.events[since:] if event.kind == "command.given"]
@@ -72,12 +82,7 @@ def test_the_ledger_follows_the_deck_from_the_shuffler_into_the_hand() -> None:
 @pytest.mark.parametrize("fault", ["jam", "incomplete", "refuse:NO_CARDS", "miscount"])
 def test_a_deck_that_does_not_come_out_well_is_shuffled_again(fault: str) -> None:
     house = without_shoe(Method.HAND, ONE)
-    house.auto_work = False
-    while not (house._todo and house._todo[0][2]["name"] == "Eject"):
-        if house._todo:
-            house.step()
-        else:
-            assert house.do_next_task()
+    work_until(house, "Eject")
     shuffles = len(house.find("shuffle.completed"))
     house.faults["shuffler", "Eject"] = fault
     house.auto_work = True
@@ -92,18 +97,35 @@ def test_a_deck_that_does_not_come_out_well_is_shuffled_again(fault: str) -> Non
 def test_no_deck_comes_out_of_the_exit_and_it_is_looked_for() -> None:
     """The shuffler reports a complete cycle without a single card."""
     house = without_shoe(Method.HAND, ONE)
-    house.auto_work = False
-    while not (house._todo and house._todo[0][2]["name"] == "Eject"):
-        if house._todo:
-            house.step()
-        else:
-            assert house.do_next_task()
+    work_until(house, "Eject")
     (_, id, _) = house._todo.popleft()
     house._answer("shuffler", id)
     house.report("shuffler", wire.StackPresented, command=id, place=wire.Place.EXIT, cards=0)
     house._done("shuffler", id, "Eject", wire.Outcome.COMPLETE, 0)
     assert house.deck("red-1") is DeckState.RECALLED
     assert "missing" in house.table.next_step().text
+
+
+@clause("5.C", "13.H")
+def test_a_deck_that_arrives_in_the_shoe_after_the_method_was_changed_is_taken_out_of_it() -> None:
+    house = House(ONE)
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    work_until(house, "Deliver")
+    (_, id, _) = house._todo.popleft()
+    house._answer("shuffler", id)
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.ask(act.ChangeMethod, Method.HAND)
+    house.move_all("output", "shoe")
+    house._done("shuffler", id, "Deliver", wire.Outcome.COMPLETE, 53)
+    assert house.state.decks["red-1"].cards == {"shoe": 53}
+    assert house.deck("red-1") is DeckState.RECALLED
+    assert house.table.next_step().text == "Gather the cards at the shoe and count them."
+    house.auto_work = True
+    house.work()
+    assert house.at() is TableState.BETTING
+    assert house.state.decks["red-1"].cards == {"hand": 53}
+    same_after_snapshot(house)
 
 
 @clause("5.C")

@@ -157,3 +157,17 @@ def test_a_failed_shoe_that_is_switched_off_and_on_before_it_is_empty_brings_its
     house.work()
     assert house.at() is TableState.BETTING
     same_after_snapshot(house)
+
+
+@clause("13.G")
+def test_a_shoe_that_jammed_and_then_failed_is_still_jammed_after_a_power_cycle() -> None:
+    house = House(ONE).open()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.deal((1,))
+    house.report("shoe", wire.Fault, code=wire.FaultCode.MOTOR)
+    assert house.device("shoe") is DeviceState.FAILED
+    power_cycle(house, "shoe")
+    assert house.device("shoe") is DeviceState.JAMMED
+    house.work()
+    assert house.at() is TableState.BETTING
+    assert not house.state.warnings

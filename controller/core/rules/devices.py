@@ -210,6 +210,7 @@ def _powered_up(d: Decision, name: str, happened: wire.PowerUp) -> None:
         return
     if device.state is DeviceState.FAILED:
         d.emit(DeviceRecovered(device=name))
+        restore_fault(d, name)  # it may be jammed as well
     if given and device.state is DeviceState.WORKING:
         cycle_failed(d, name, given, "lost its power")
     elif given or inside(d.state, name):
@@ -337,6 +338,7 @@ def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone)
     elif isinstance(given.command, SelfTest):
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         cause_gone(d, f"{name}.fail")
+        restore_fault(d, name)
     elif isinstance(given.command, Dispense | Release) and given.presented < 0:
         cycle_failed(d, name, given, "did not deal a stack")
     else:

@@ -245,18 +245,18 @@ def for_dealer(given: Given) -> bool:
 
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
     """The shuffler has put the deck into the shoe. If it delivers to its exit instead, `delivered` follows."""
-    deck = d.state.decks.get(given.deck)
-    if deck is None or deck.state is not DeckState.SHUFFLED or not feeds(d.state):
+    deck, kind = d.state.decks.get(given.deck), d.state.setup.shuffler
+    if deck is None or deck.state is not DeckState.SHUFFLED or not (kind and kind.feeds_shoe):
         return
-    size = d.state.setup.game.deck_size
+    size, shoe = d.state.setup.game.deck_size, SOURCE[d.state.setup.method]
     if cards not in (-1, size):  # the sensors disagree: neither count is trusted
-        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
+        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, shoe)
         d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
         record_difference(d, given.deck, ledger.OUTPUT, moves)
-    elif d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
+    elif feeds(d.state) and d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
-    else:
-        moves = [(ledger.OUTPUT, SOURCE[d.state.method], size)]
+    else:  # for example, the dealing method was changed meanwhile
+        moves = [(ledger.OUTPUT, shoe, size)]
         d.emit(DeckRecalled(deck=given.deck, reason="it cannot be played now", moves=moves), Rule.SHUFFLE)
 
 
