@@ -336,7 +336,7 @@ class TableHands:
         if place == ledger.TABLE:
             return [self.own(deck) for deck in self.house.decks]
         found = CardPlace[place.upper()]
-        return self.house.cards.spots(found) if found is CardPlace.SHELVES else [Spot(found)]
+        return (self.house.cards.spots(found) if found is CardPlace.SHELVES else []) or [Spot(found)]
 
     def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
         """Move cards from the top of a spot, of one deck or of any; the answer is how many.
