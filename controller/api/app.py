@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.api import available_actions
 from controller.api.access import Access
-from controller.api.event_stream import event_json
+from controller.api.event_text import event_json
 from controller.api.fair_queue import FairQueue
 from controller.api.reads import Reads
 from controller.api.requests import (

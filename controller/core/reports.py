@@ -66,6 +66,13 @@ class HostBoot(msgspec.Struct, frozen=True):
     software: str = ""
 
 
+class StateSaved(msgspec.Struct, frozen=True):
+    """The daemon is about to save the state after an event; `digest` is that of the saved bytes."""
+
+    of_event: int
+    digest: str
+
+
 class SignIn(msgspec.Struct, frozen=True):
     """Somebody entered a name and a PIN. `known`: there is such a person; `right`: it was their PIN."""
 
@@ -80,4 +87,15 @@ class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
-Report = AnyAction | DeviceReady | DeviceAhead | LinkLost | DeviceEvent | CommandReply | HostBoot | SignIn | Tick
+Report = (
+    AnyAction
+    | DeviceReady
+    | DeviceAhead
+    | LinkLost
+    | DeviceEvent
+    | CommandReply
+    | HostBoot
+    | StateSaved
+    | SignIn
+    | Tick
+)

@@ -31,6 +31,7 @@ from controller.core.reports import (
     LinkLost,
     Report,
     SignIn,
+    StateSaved,
     Tick,
 )
 from controller.core.rules import (  # noqa: F401 - importing a module registers its handlers
@@ -91,6 +92,7 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     LinkLost: links.lost,
     SignIn: sign_in.sign_in,
     HostBoot: links.host_started,
+    StateSaved: links.state_saved,
     Tick: lambda decision, report: None,
 }
 

@@ -229,6 +229,18 @@ class HostStarted(Event):
         return f"The controller started, version {self.software}."
 
 
+class SnapshotTaken(Event):
+    """The state after an event is saved for a faster start. A saved state with another digest is never used."""
+
+    kind = "snapshot.taken"
+    actor = Actor.HOST
+    of_event: int
+    digest: str
+
+    def sentence(self) -> str:
+        return f"The controller saves the state after event {self.of_event}."
+
+
 class AccessGranted(PersonEvent):
     """A person signed in with their PIN."""
 

@@ -1,4 +1,4 @@
-"""Devices connecting, disconnecting and coming back, and the start of the daemon."""
+"""Devices connecting, disconnecting and coming back, the start of the daemon, and the states that it saves."""
 
 # mypyc
 from __future__ import annotations
@@ -16,9 +16,9 @@ from controller.core.events.devices import (
     DeviceResumed,
     DeviceSeen,
 )
-from controller.core.events.table import HostStarted
+from controller.core.events.table import HostStarted, SnapshotTaken
 from controller.core.machines import DeviceState
-from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost
+from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost, StateSaved
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.stopping import stopped
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
@@ -178,3 +178,8 @@ def host_started(d: Decision, report: HostBoot) -> None:
     d.emit(HostStarted(boot_id=report.boot_id, up_ms=report.up_ms, away_ms=report.away_ms, software=report.software))
     for name in d.state.devices:
         lost(d, LinkLost(name, "the controller was restarted"))
+
+
+def state_saved(d: Decision, report: StateSaved) -> None:
+    """The daemon saves the state: its digest is recorded, so that nobody can replace what was saved."""
+    d.emit(SnapshotTaken(of_event=report.of_event, digest=report.digest))
