@@ -304,6 +304,10 @@ def test_a_host_that_should_have_died_and_did_not_is_a_problem() -> None:
     assert problems(OPEN + '[[step]]\nhost_dies = true\nat = "round.voided"\n') == [
         "the host should have died with round.voided, and did not"
     ]
+    opened = '[[step]]\nhost_dies = true\nat = "table.opened"\nmoment = "sent"\n'
+    assert problems(opened + OPEN) == [
+        "the host should have died with table.opened once a command was sent, and did not"
+    ]
 
 
 # --- the story ------------------------------------------------------------------------------------------------------
