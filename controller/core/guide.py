@@ -29,7 +29,7 @@ from controller.core.rules.guards import (
     wrong_number_of_decks,
 )
 from controller.core.rules.shuffling import waits_for_shuffler
-from controller.core.state import Round, State, due_deck
+from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -81,7 +81,7 @@ def _void(state: State) -> Step | None:
     if state.round.wagers_open:
         void = f"Round {state.round.number} is void: {state.round.void_reason}."
         return Step("Return all wagers.", void, tuple(state.round.void_clause), ({"action": "return_wagers"},))
-    return _gather_one(state, state.round.deck)
+    return gather_step(state, state.round.deck)
 
 
 def _gather(state: State) -> Step | None:
@@ -89,11 +89,12 @@ def _gather(state: State) -> Step | None:
         return None  # the other deck never interrupts a round
     for name, deck in state.decks.items():
         if deck.state in GATHERED_STATES:
-            return _gather_one(state, name)
+            return gather_step(state, name)
     return None
 
 
-def _gather_one(state: State, name: str) -> Step:
+def gather_step(state: State, name: str) -> Step:
+    """The next step for a deck whose cards are being brought together."""
     place, deck = next_place(state, name), state.decks[name]
     why = f"All cards of deck {name} are gathered" + ("." if deck.state is DeckState.LOCKED_OUT else " and reshuffled.")
     device = ledger.DEVICE_OF.get(place, "")
@@ -172,7 +173,12 @@ def _refused(state: State, device: str) -> str:
 def _warning(state: State) -> Step | None:
     if state.table not in (TableState.SUSPENDED, TableState.WAITING, TableState.OPENING):
         return None
-    for key in blocking(state):
+    return warning_step(state, blocking(state))
+
+
+def warning_step(state: State, keys: list[str]) -> Step | None:
+    """The step that the first of these warnings asks for."""
+    for key in keys:
         warned = state.warnings[key]
         clause = tuple(warned.clause)
         if warned.gone:
@@ -247,13 +253,24 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         text = f"A floorperson changes the dealing method, or puts the {needed} back in service."
         returned: Offer = {"action": "put_in_service", "device": needed}
         return _because(text, refusal, {"action": "change_method"}, returned)
-    for name, device in state.devices.items():
+    return device_step(state, state.devices) or _decks(state, now_ms)
+
+
+def device_step(state: State, devices: dict[str, Device]) -> Step | None:
+    """The step that the first of these devices asks for because it cannot be used, although there is no warning."""
+    for name, device in devices.items():
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            text, why = f"Connect the {name} and switch it on.", f"The {name} does not answer."
-            return Step(text, why, by_hand=ByHand.CHECK, device=name)
+            text = f"Connect the {name} and switch it on, or a floorperson takes it out of service."
+            leave: Offer = {"action": "take_out_of_service", "device": name}
+            why = f"The {name} does not answer."
+            return Step(text, why, do=(leave,), by_hand=ByHand.CHECK, device=name, role=Role.DEALER)
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}
             return Step(f"Check the {name} and try again.", _refused(state, name), do=(again,))
+    return None
+
+
+def _decks(state: State, now_ms: int) -> Step | None:
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:

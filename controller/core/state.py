@@ -101,6 +101,7 @@ class Round(msgspec.Struct):
     void: bool = False
     void_reason: str = ""
     void_clause: list[str] = []
+    void_places: list[str] = []  # where its cards have been since it became void
     wagers_open: bool = True  # wagers are still on the table
 
 

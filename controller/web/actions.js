@@ -5,6 +5,7 @@ import { askSignIn, hasRole } from "./access.js";
 import { get, post } from "./api.js";
 import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
+import { flowChoices } from "./flows.js";
 import { backSwatch } from "./picture.js";
 
 // The dealer's buttons, always in the same places.
@@ -43,6 +44,11 @@ export function useTable(picture) {
   show();
 }
 
+let fetched = () => {};
+
+/** `listener` is called whenever it is known anew which actions are possible. */
+export const onActions = (listener) => { fetched = listener; };
+
 export function setStale(now) {
   stale = now;
   show();
@@ -58,6 +64,7 @@ function refresh() {
   get("actions").then((answer) => {
     known = new Map(answer.actions.map((action) => [action.action, action]));
     show();
+    fetched();
   }).catch(() => {}).finally(() => {
     fetching = null;
     if (mine.again) refresh();
@@ -105,6 +112,18 @@ function offerTitle(action, offer) {
   return answer === undefined ? action.title : `${action.title}: ${answer ? "yes" : "no"}`;
 }
 
+/** Buttons for offers beside those of the step, such as the way out of an alarm; those that the step has are left out. */
+export function wayOut(offers, key) {
+  const same = (offer) => (table?.step.do ?? []).some((other) => JSON.stringify(other) === JSON.stringify(offer));
+  return offers.filter((offer) => known.has(offer.action) && !same(offer)).map((offer, index) => {
+    const action = known.get(offer.action);
+    return el("button", {
+      type: "button", class: "way-out", disabled: stale, data: { key: `${key}-${index}`, action: action.action },
+      onclick: () => begin(action, offer),
+    }, padlock(action, offer), offerTitle(action, offer));
+  });
+}
+
 /** Every action, by topic; those that are not possible now show the reason. */
 function openAll() {
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
@@ -117,7 +136,7 @@ function openAll() {
           onclick: () => begin(action, {}, true),
         }, el("span", { class: "action-title" }, padlock(action), action.title),
         el("span", { class: "action-why", text: capitalise(action.allowed ? action.roles.map(roleWords).join(", ") : action.why_not?.reason ?? "not now") }))))));
-  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
+  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flowChoices(), ...parts)], null, "wide");
 }
 
 // --- taking an action ---------------------------------------------------------------------------------------------

@@ -134,8 +134,16 @@ def _voided(state: State, event: RoundVoided) -> None:
     round_ = _now(state)
     round_.void = True
     round_.void_reason, round_.void_clause = event.reason, list(event.why)
+    note_void_places(state, round_)
     for device in state.devices.values():
         device.hindered = device.opened_by = ""
+
+
+def note_void_places(state: State, round_: Round) -> None:
+    """Remember where the cards of a void round are, so that places from which they were gathered can be shown too."""
+    for place in state.decks[round_.deck].cards:
+        if place not in round_.void_places:
+            round_.void_places.append(place)
 
 
 @changes(WagersReturned)

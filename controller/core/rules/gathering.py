@@ -6,6 +6,7 @@ The next place follows from the ledger alone, so no place can be skipped, and a 
 # mypyc
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from controller.core import ledger
@@ -50,14 +51,17 @@ _LAST: Final = (
 )
 
 
+def in_gathering_order(places: Iterable[str]) -> list[str]:
+    """Those of these places that are gathered, in the order in which people are asked for them: hands first."""
+    found = set(places)
+    hands = sorted(found - {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
+    return [place for place in (ledger.TAKEN, *hands, *_LAST) if place in found]  # what was taken last may be on a hand
+
+
 def next_place(state: State, name: str) -> str:
-    """The place where cards of this deck are gathered next, hands first; empty when all are on the dealer's pile."""
+    """The place where cards of this deck are gathered next; empty when all are on the dealer's pile."""
     cards = state.decks[name].cards
-    hands = sorted(place for place in cards if place not in {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
-    for place in (ledger.TAKEN, *hands, *_LAST):  # cards taken last may be on top of a hand
-        if cards.get(place):
-            return place
-    return ""
+    return next((place for place in in_gathering_order(cards) if cards[place]), "")
 
 
 def _may_come_back(state: State, name: str, device: Device) -> bool:
