@@ -11,7 +11,7 @@ from controller.core.machines import DeckState, TableState
 from controller.core.names import command_name, place_name, spoken
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
-from controller.core.rules.guards import counts, in_service, life_ms
+from controller.core.rules.guards import counts, in_service, life_ms, rounds_uncounted
 from controller.core.rules.sign_in import UNKNOWN_NAME
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
@@ -59,7 +59,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "troubles": _troubles(state),
         "void_steps": _void_steps(state),
         "rounds": state.rounds,
-        "rounds_uncounted": state.rounds_uncounted,
+        "rounds_uncounted": rounds_uncounted(state),
         "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
         "access": {
             "locked": [

@@ -18,7 +18,6 @@ from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, 
 from controller.core.rules.guards import (
     blocking,
     cannot_start,
-    counts,
     decks_wanted,
     in_service,
     inside,
@@ -118,7 +117,7 @@ def gather_step(state: State, name: str) -> Step:
         return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     if place == ledger.TAKEN:
         text = "Put the cards last taken from the shoe on the pile and count them."
-        return Step(text, "They were taken just as the round became void.", do=(gathered,))
+        return Step(text, "They have not been counted.", do=(gathered,))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} is bringing out its cards.", why)
@@ -290,15 +289,21 @@ def _decks(state: State, now_ms: int) -> Step | None:
 
 
 def _deck(state: State, name: str) -> Step | None:
-    found = state.decks[name].state
+    deck = state.decks[name]
+    found = deck.state
     if found in _OPENING:
         text, clause, action = _OPENING[found]
         opened: Offer = {"action": action, "deck": name}
+        if found is DeckState.RECEIVED and deck.prepared:
+            accepted: Offer = {"action": "accept_deck", "deck": name}
+            why = f"It was inspected and shuffled beforehand: {deck.came_from}."
+            text = f"A floorperson accepts deck {name}, or the dealer inspects it."
+            return Step(text, why, (Rule.PREPARED_DECK,), (accepted, opened))
         return Step(text.format(name), "Every deck goes through the opening procedure.", (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
     if shuffler and inside(state, "shuffler") and waits_for_shuffler(state, name):
         return None  # one deck at a time
-    if found in (DeckState.STACKED, DeckState.RACKED) or (found is DeckState.MIXED and counts(state)):
+    if waits_for_shuffler(state, name):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
         return Step(text, "A deck is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
@@ -306,7 +311,7 @@ def _deck(state: State, name: str) -> Step | None:
         why = "The cover card goes in at least ten cards from the top."
         return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
-        if name != due_deck(state):
+        if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
             return None
         where = "Take deck {} into the hand." if state.method is Method.HAND else "Put deck {} into the shoe."
         return Step(where.format(name), "It is its turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},))

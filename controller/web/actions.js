@@ -17,7 +17,7 @@ const GROUPS = [
     "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
   ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
     "return_wagers", "gather_cards", "declare_missing"]],
-  ["Decks", ["receive_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
+  ["Decks", ["receive_deck", "accept_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
     "remove_deck"]],
   ["Devices", ["open_device", "free_jam", "try_again", "empty_device", "test_device", "accept_device", "take_out_of_service",
@@ -176,8 +176,11 @@ function openForm(action, given) {
   const answer = el("p", { class: "form-answer", role: "alert" });
   const open = action.fields.filter((field) => !(field.name in given));
   const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
+  let origin = null; // where a deck was prepared: asked for only if it was
   const check = () => {
-    send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""));
+    if (origin) origin.hidden = !values.prepared;
+    send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""))
+      || (values.prepared && !values.came_from);
   };
   const set = (name) => (value) => { values[name] = value; check(); };
   const fixed = Object.entries(given).filter(([name]) => name !== "action");
@@ -199,6 +202,7 @@ function openForm(action, given) {
   ...open.map((field) => fieldset(field, set(field.name), given)),
   open.length || action.fields.length ? null : el("p", { text: "Confirm this action?" }),
   answer, send);
+  origin = form.querySelector("[data-field=came_from]");
   openDialog(action.title, [form]);
   check();
 }

@@ -228,7 +228,8 @@ class People:
         used = {*self.house.state.decks, *self.house.state.retired}
         for name in self.house.decks:
             if name.startswith(f"{back}-") and name not in used:
-                return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared)
+                came_from = "the card room" if prepared else ""
+                return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared, came_from=came_from)
         raise NoMoreDecks(f"the cupboard has no more {back} decks")
 
     # --- reporting --------------------------------------------------------------------------------------------------

@@ -337,12 +337,16 @@ class CycleLost(DeviceFact):
 
 
 class DeviceCounted(DeviceFact):
-    """A device counted cards; `fits` is False if it recognises cards and found the wrong kinds."""
+    """A device counted cards; `fits` is False if it recognises cards and found the wrong kinds.
+
+    `recognised`: it reported how many cards of each kind there are.
+    """
 
     kind = "cards.counted"
     place: str
     cards: int
     fits: bool
+    recognised: bool = False
 
     def sentence(self) -> str:
         return f"The {self.device} counted {cards(self.cards)}."
@@ -358,7 +362,10 @@ class CardTurned(DeviceFact):
 
 
 class CardsPresented(DeviceFact):
-    """Cards came out that are not part of a deal: the stub, or a deck being gathered. `late`: of a cycle given up."""
+    """Cards came out that are not part of a deal: the stub, or a deck being gathered. `late`: of a cycle given up.
+
+    `assumed`: the device did not count them; `cards` is the number that should have been inside.
+    """
 
     kind = "cards.presented"
     deck: str
@@ -367,6 +374,7 @@ class CardsPresented(DeviceFact):
     round: int = 0
     target: str = ""
     late: bool = False
+    assumed: bool = False
 
     def sentence(self) -> str:
         return f"The {self.device} put out {cards(self.cards)}."

@@ -33,7 +33,7 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
-from controller.core.rules.gathering import ejected, shuffle_again, taken_out
+from controller.core.rules.gathering import cancel_recut, ejected, shuffle_again, taken_out
 from controller.core.rules.guards import STOPS, cannot_load, in_service, inside
 from controller.core.rules.irregular import found_face_up, void
 from controller.core.rules.presence import cards_appeared, cards_gone, harmed, place_inside
@@ -226,9 +226,12 @@ def _door(d: Decision, name: str, happened: wire.Door) -> None:
         cause_gone(d, f"{name}.door")
         if device.hindered:
             d.emit(DeviceFreed(device=name, door="closed"))
-    elif door is wire.DoorState.OPEN and (device.doing or harmed(state, name)):
-        warn(d, "door", STOPS[name], device=name, text=f"the {name} was opened with cards inside")
-        stopped(d, name, device.doing, "was opened", cards_inside=True)
+    elif door is wire.DoorState.OPEN:
+        if device.doing or harmed(state, name):
+            warn(d, "door", STOPS[name], device=name, text=f"the {name} was opened with cards inside")
+            stopped(d, name, device.doing, "was opened", cards_inside=True)
+        for deck in inside(state, name):
+            cancel_recut(d, deck, STOPS[name], reason=f"the {name} was opened")
 
 
 def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> None:
@@ -260,8 +263,10 @@ def _of_command(d: Decision, name: str, happened: _OfCommand) -> None:
 
 
 def _counted(d: Decision, name: str, given: Given, happened: wire.CardsCounted) -> None:
-    fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
-    d.emit(DeviceCounted(device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits))
+    seen = bool(happened.kinds)
+    fits = not seen or tuple(happened.kinds) == d.state.setup.game.copies
+    place = happened.place.name.lower()
+    d.emit(DeviceCounted(device=name, place=place, cards=happened.cards, fits=fits, recognised=seen))
 
 
 def _face_up(d: Decision, name: str, given: Given, happened: wire.CardFaceUp) -> None:
@@ -360,7 +365,7 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
     if not happened.present:
         cards_gone(d, name, place)
         return
-    loose = [deck for deck, found in state.decks.items() if ledger.count(found.cards, (ledger.TABLE, ledger.RACK))]
+    loose = [deck for deck, found in state.decks.items() if ledger.within_reach(found.cards)]
     if happened.place is Place.INFEED and name == "shuffler":
         fit = [deck for deck in loose if d.may(DeckInserted, deck) and cannot_insert(d, deck) is None]
         if len(fit) == len(loose) == 1:

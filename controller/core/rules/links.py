@@ -175,7 +175,14 @@ def lost(d: Decision, report: LinkLost) -> None:
 
 def host_started(d: Decision, report: HostBoot) -> None:
     """The daemon has started: all links are down, and the grace periods begin."""
-    d.emit(HostStarted(boot_id=report.boot_id, up_ms=report.up_ms, away_ms=report.away_ms, software=report.software))
+    started = HostStarted(
+        boot_id=report.boot_id,
+        up_ms=report.up_ms,
+        away_ms=report.away_ms,
+        software=report.software,
+        wall_ms=report.wall_ms,
+    )
+    d.emit(started)
     for name in d.state.devices:
         lost(d, LinkLost(name, "the controller was restarted"))
 
