@@ -22,8 +22,8 @@ TIMEOUT_S = 1.0
 T = TypeVar("T")
 
 LACKS_END = (
-    "it ends with event {}, and the daemon had not closed it; a running daemon keeps its newest events in {}-wal, "
-    "which is missing here; `shoectl journal copy FILE` makes a complete copy"
+    "it ends with event {}, and the daemon had not closed it; a running daemon keeps its newest events in a second "
+    "file, journal.db-wal, which is missing here; `shoectl journal copy FILE` makes a complete copy"
 )
 
 number_type = click.IntRange(min=1, max=2**53 - 1)
@@ -115,7 +115,7 @@ def warn_if_incomplete(reader: JournalReader) -> None:
 
 def what_may_be_missing(reader: JournalReader) -> str:
     """Why newer events may be missing from a copied journal, and what to do; empty if it is complete."""
-    return LACKS_END.format(reader.head.seq, reader.path.name) if reader.may_lack_its_end else ""
+    return LACKS_END.format(reader.head.seq) if reader.may_lack_its_end else ""
 
 
 @contextlib.contextmanager

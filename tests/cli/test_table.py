@@ -200,6 +200,15 @@ def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"deck {first['deck']}: " in done("impact", first["deck"])
 
 
+def test_an_unknown_device_is_named_with_the_known_ones(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(client.VARIABLE, str(played.socket))
+    for words in (["counters", "sho"], ["frames", "sho"], ["events", "--device", "sho"], ["sim", "mend", "sho", "jam"]):
+        result = shoectl(*words)
+        assert result.exit_code != 0
+        assert "unknown device 'sho'" in result.stderr
+        assert "shuffler, shoe" in result.stderr
+
+
 def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_path: Path, mocker: Any) -> None:
     forbidden = tmp_path / "journal.db"
     forbidden.touch()
