@@ -80,7 +80,7 @@ def test_counters_and_frames(table: Served) -> None:
     output = json.loads(done("counters", "shoe", "--json"))
     assert list(output) == ["shoe"]
     assert output["shoe"]["counters"]["frames_in"] > 0
-    assert "no device toaster" in complaint(shoectl("counters", "toaster"))
+    assert "unknown device 'toaster'" in complaint(shoectl("counters", "toaster"))
     lines = done("frames", "shoe").splitlines()
     assert lines
     shape = r" *[+-][\d.]+s +(out|in) [A-Z]+ +session [0-9a-f]{4} [^\[{\"']*"
