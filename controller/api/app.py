@@ -95,6 +95,8 @@ class Api:
             on(f"{v1}/events", GET=reads.events),
             on(f"{v1}/events/stream", GET=reads.event_stream),
             on(f"{v1}/actions", GET=reads.actions, POST=self._post_action),
+            on(f"{v1}/flows", GET=reads.flows),
+            on(f"{v1}/flows/{{goal}}", GET=reads.flow),
             on(f"{v1}/rounds", GET=reads.rounds),
             on(f"{v1}/rounds/{{number}}", GET=reads.round),
             on(f"{v1}/devices", GET=reads.devices),

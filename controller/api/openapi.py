@@ -14,6 +14,7 @@ from controller.api.history import DEVICES
 from controller.api.requests import SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
 from controller.core.events import KINDS
+from controller.core.flows import Goal
 from controller.core.state import State
 from controller.daemon.version import VERSION
 
@@ -192,6 +193,15 @@ def describe() -> dict[str, Any]:
                 body={"oneOf": [_ref(name) for name in actions]},
                 response=_object({"done": {"const": True}, "events": events, "step": {"type": ["object", "null"]}}),
             ),
+        },
+        "/api/v1/flows": {"get": _operation("The goals to which people can be guided now.", (503,))},
+        "/api/v1/flows/{goal}": {
+            "get": _operation(
+                "The way to a goal: its tasks, and the step to take now.",
+                (404, 503),
+                {"about": _WORD | {"description": "the deck or the device that the goal concerns"}},
+                {"goal": {"enum": [str(goal) for goal in Goal]}},
+            )
         },
         "/api/v1/rounds": {"get": _operation("The latest rounds.", (400, 503), some)},
         "/api/v1/rounds/{number}": {

@@ -29,8 +29,9 @@ from controller.api.history import (
 from controller.api.metrics import CONTENT_TYPE, Totals, at_quantile, exposition, journal_bytes
 from controller.api.openapi import describe
 from controller.api.requests import ApiError, Query, json_bytes_response, json_response
-from controller.api.table_view import stopped_view, table_view
+from controller.api.table_view import flow_view, stopped_view, table_view
 from controller.core.events.event import Entry, UnreadableEvent
+from controller.core.flows import Goal, flow_to, flows
 from controller.daemon.daemon import Daemon
 from controller.games import rulebook_of
 from controller.journal import JournalReader, moment, timestamp
@@ -101,6 +102,22 @@ class Reads:
                     await asyncio.sleep(0)  # trying them all takes long: let devices be served in between
                 self._actions = (key, encode({"actions": found}))
             return json_bytes_response(self._actions[1])
+
+    async def flows(self, request: Request) -> Response:
+        found = [
+            {"goal": str(goal), "about": about, "title": title} for goal, about, title in flows(self._daemon.state)
+        ]
+        return json_response({"flows": found})
+
+    async def flow(self, request: Request) -> Response:
+        goal, about = request.path_params["goal"], Query(request).text("about")
+        known = "GET /api/v1/flows lists the flows"
+        if goal not in list(Goal):
+            raise ApiError(404, "not_found", f"no flow leads to {goal[:40]!r}", known)
+        found = flow_to(self._daemon.state, Goal(goal), about, self._daemon.now_ms)
+        if found is None:
+            raise ApiError(404, "not_found", f"the table has no deck or device {about[:40]!r}", known)
+        return json_response({"seq": self._daemon.state.seq, **flow_view(found)})
 
     async def events(self, request: Request) -> Response:
         query = Query(request)

@@ -26,6 +26,7 @@ VERBS: dict[str, dict[str, str]] = {
     "The table": {
         "status": "controller.cli.table:status",
         "do": "controller.cli.do:do_verb",
+        "flow": "controller.cli.flow:flow_verb",
         "events": "controller.cli.events:events",
         "rounds": "controller.cli.history:rounds_verb",
         "sim": "controller.cli.sim:sim",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 _PLACES: Final = {
@@ -28,6 +29,18 @@ _PLACES: Final = {
 def place_name(place: str) -> str:
     """A place of the ledger: `seat3` becomes seat 3."""
     return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, place)
+
+
+def canonical(name: str) -> str:
+    """The form in which the names of decks and backs are stored: `Red ` becomes red."""
+    return " ".join(name.split()).casefold()
+
+
+def known_name(name: str, known: Iterable[str]) -> str:
+    """The name that is known in another form, as an older version may have stored it; otherwise its stored form."""
+    wanted = canonical(name)
+    alike = [each for each in known if canonical(each) == wanted]
+    return name if name in alike else next(iter(alike), wanted)
 
 
 def command_name(name: str) -> str:

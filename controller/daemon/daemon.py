@@ -231,7 +231,7 @@ class Daemon:
         away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")
         self.clock = TableClock(self.state.now_ms + away_ms)
         self.stopped = ""
-        self.take(HostBoot(boot, up_ms, away_ms, VERSION))
+        self.take(HostBoot(boot, up_ms, away_ms, VERSION, wall_ms))
         self._configure()
         for name in self.state.devices:
             self.lines[name] = self._connect(name)

@@ -148,8 +148,19 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
     if isinstance(happening, COMMAND_ANSWERS):
         return CommandReply(device, happening.id, happening)
     if isinstance(happening, Ready):
-        known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))
-        return DeviceReady(device, happening.boot, known, happening.restarted, happening.last_command)
+        found = happening.identity
+        return DeviceReady(
+            device,
+            happening.boot,
+            tuple(sorted(int(capability) for capability in found.capabilities)),
+            happening.restarted,
+            happening.last_command,
+            found.maker,
+            found.model,
+            found.serial,
+            found.firmware,
+            found.firmware_digest,
+        )
     if isinstance(happening, Ahead):
         return DeviceAhead(device, happening.boot, happening.last_forgotten)
     if isinstance(happening, Lost | Rejected | WrongRole):

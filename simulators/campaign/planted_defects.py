@@ -87,7 +87,7 @@ def _count_not_checked() -> list[Swap]:
 
     def done(d: Decision, given: Any, cycle: Any) -> None:
         given.counted, given.fits = d.state.setup.game.deck_size, True
-        right(d, given, cycle)
+        right(d, given, msgspec.structs.replace(cycle, cards=d.state.setup.game.deck_size))
 
     return _everywhere(right, done)
 

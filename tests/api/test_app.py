@@ -417,6 +417,29 @@ def test_a_peer_that_babbles_or_leaves_early_disturbs_nobody(table: Table) -> No
     assert served.get("/healthz") == {"status": "ok"}
 
 
+# --- flows ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_flow_leads_to_where_the_table_can_be_closed(table: Table) -> None:
+    served, _ = table
+    opened(served)
+    titles = [flow["title"] for flow in served.get("/api/v1/flows")["flows"]]
+    assert titles[0] == "Close the table"
+    assert "Take the shoe out of service" in titles
+    while (flow := served.get("/api/v1/flows/close"))["step"]["do"] != [{"action": "close_table"}]:
+        for offer in flow["step"]["do"]:
+            assert served.do(offer.pop("action"), **offer).status == 200
+        served.wait(lambda table: not any(device["doing"] or device["at_exit"] for device in table["devices"]))
+    assert [task["done"] for task in flow["tasks"]] == [True, True, True, False]
+    assert flow["done"] is False
+    while (seen := served.wait(lambda table: table["table"] == "betting" or table["step"]["do"]))["table"] != "betting":
+        offer = seen["step"]["do"][0]
+        served.do(offer.pop("action"), **offer)
+    for path in ("/api/v1/flows/fly", "/api/v1/flows/change-deck", "/api/v1/flows/out-of-service?about=kettle"):
+        answer = served.ask("GET", path)
+        assert (answer.status, answer.code) == (404, "not_found"), path
+
+
 # --- simulation -------------------------------------------------------------------------------------------------------
 
 
