@@ -8,12 +8,12 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
+from controller.api.suggestion import nearest
 from controller.cli import terminal
 from controller.cli.client import Client
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option
 from controller.cli.options import json_option
 from controller.cli.table_text import clauses
-from controller.core.names import nearest
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 

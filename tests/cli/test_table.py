@@ -80,7 +80,7 @@ def test_counters_and_frames(table: Served) -> None:
     output = json.loads(done("counters", "shoe", "--json"))
     assert list(output) == ["shoe"]
     assert output["shoe"]["counters"]["frames_in"] > 0
-    assert "no device toaster" in complaint(shoectl("counters", "toaster"))
+    assert "unknown device 'toaster'" in complaint(shoectl("counters", "toaster"))
     lines = done("frames", "shoe").splitlines()
     assert lines
     shape = r" *[+-][\d.]+s +(out|in) [A-Z]+ +session [0-9a-f]{4} [^\[{\"']*"
@@ -203,6 +203,15 @@ def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (events[0]["kind"], events[-1]["kind"]) == ("round.started", "round.completed")
     assert "chain intact" in done("journal", "verify")
     assert f"deck {first['deck']}: " in done("impact", first["deck"])
+
+
+def test_an_unknown_device_is_named_with_the_known_ones(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(client.VARIABLE, str(played.socket))
+    for words in (["counters", "sho"], ["frames", "sho"], ["events", "--device", "sho"], ["sim", "mend", "sho", "jam"]):
+        result = shoectl(*words)
+        assert result.exit_code != 0
+        assert "unknown device 'sho'" in result.stderr
+        assert "shuffler, shoe" in result.stderr
 
 
 def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_path: Path, mocker: Any) -> None:
