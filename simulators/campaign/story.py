@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LAST_EVENTS: Final = 30
 LAST_NOTES: Final = 12
-_NOTHING_SHOWN: Final = frozenset({"command.answered", "table.configured"})
+_NOTHING_SHOWN: Final = frozenset({"command.answered", "table.configured", "snapshot.taken"})
 _NAMED: Final = {
     **{
         Spot(place): f"the {place.name.lower()}"

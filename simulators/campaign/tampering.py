@@ -144,7 +144,7 @@ def _exchange(people: ClumsyPeople, mishap: Mishap, without: frozenset[Capabilit
     plate = replace(box.plate, serial="XX-9999", capabilities=able)
     box.mechanics.power_lost()  # the box that stood there, with its cards in it
     stranger = house.build(plate, mechanics, rng.randrange(1, 2**32), house.now)
-    stranger.remember(last_command)
+    stranger.used_elsewhere(last_command)
     box.firmware = house.strangers[name] = stranger
     house.exchanged_at[name] = house.now
     _touch(box, house.now)

@@ -39,7 +39,7 @@ def test_one_seed_decides_everything() -> None:
 
 def test_every_fault_has_a_shift_for_itself() -> None:
     assert {str(fault) for fault in FaultName} <= set(KINDS)
-    alone = {frozenset(m.kind for m in draw(SEED, number).mishaps) for number in range(0, 3 * len(KINDS), 3)}
+    alone = {frozenset(m.kind for m in draw(SEED, number).mishaps) for number in range(3 * len(KINDS))}
     assert {frozenset({kind}) for kind in KINDS} <= alone
 
 
@@ -51,7 +51,7 @@ def test_the_result_does_not_depend_on_the_processes() -> None:
     assert sum(one.faults.values()) > 10
     assert one.rounds >= 60
     often = {name for name, times in one.checks.items() if times}
-    rare = {"void complete", "held stack", "stub counted", "warning cleared rightly"}
+    rare = {"void complete", "held stack", "stopped shoe", "stub counted", "warning cleared rightly"}
     assert set(CHECKS) - often <= rare
 
 
