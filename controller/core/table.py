@@ -16,7 +16,7 @@ from controller.core.actions import (
     ReceiveDeck,
     RequireRecut,
 )
-from controller.core.decision import HANDLERS, Decision, why_not
+from controller.core.decision import DEVICE, HANDLERS, Decision, why_not
 from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
 from controller.core.guide import next_step
@@ -31,9 +31,11 @@ from controller.core.reports import (
     LinkLost,
     Report,
     SignIn,
+    SignOut,
     Tick,
 )
 from controller.core.rules import (  # noqa: F401 - importing a module registers its handlers
+    correcting,
     dealing,
     devices,
     gathering,
@@ -63,6 +65,8 @@ class Table:
     def handle(self, report: Report, now: float) -> list[Entry]:
         """Decide what follows from a report at this time, in seconds of the table's clock; time never runs back."""
         decision = Decision(self.state, self._now_ms(now))
+        if type(report) is DeviceEvent:
+            decision.origin = DEVICE
         _REPORT_HANDLERS.get(type(report), _act)(decision, report)
         check_deadlines(decision)
         follow(decision)
@@ -90,6 +94,7 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceAhead: links.ahead,
     LinkLost: links.lost,
     SignIn: sign_in.sign_in,
+    SignOut: sign_in.sign_out,
     HostBoot: links.host_started,
     Tick: lambda decision, report: None,
 }
@@ -97,9 +102,11 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
 
 def _act(d: Decision, action: Action) -> None:
     """Handle what a person did or asks for, or refuse it with a reason."""
+    d.origin = action.origin
     refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or HANDLERS[type(action)](d, action)
     if refusal:
         d.refuse(action, refusal)
+    d.origin = ""  # what follows automatically has no origin of its own
 
 
 @enforces(Rule.INSPECT_DECK, Rule.RECUT, Rule.OUT_OF_SERVICE)

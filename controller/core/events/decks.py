@@ -321,6 +321,37 @@ class CardsGathered(Event):
         return f"Gathered {cards(self.cards)} of deck {self.deck} from {place_name(self.place)}."
 
 
+class PileCounted(PersonEvent):
+    """A person put the cards from all these places on one pile and counted the whole pile."""
+
+    kind = "pile.counted"
+    deck: str
+    places: list[str]
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"{self.who} put deck {self.deck} on one pile and counted {cards(self.cards)}."
+
+
+class CountCorrected(PersonEvent):
+    """A person corrected the number of cards that they had entered; `by_event` is the event with the wrong number."""
+
+    kind = "count.corrected"
+    deck: str
+    place: str
+    cards: int
+    was: int
+    by_event: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return (
+            f"{self.who} corrected the count of deck {self.deck} at {place_name(self.place)}: "
+            f"{cards(self.cards)}, not {self.was}."
+        )
+
+
 class MissingDeclared(PersonEvent):
     """A floorperson declared cards missing; `cards` is negative if there are too many."""
 

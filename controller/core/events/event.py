@@ -39,6 +39,7 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     at_ms: int = -1  # on the table's clock; set when the event is emitted
     of: Cause | None = None
+    origin: str = ""  # where it was reported, if a person did it: at the screen, the socket, or by a device
 
     def sentence(self) -> str:
         """What happened, as one English sentence."""

@@ -188,6 +188,26 @@ class StubRejected(Event):
         return f"The stub has {cards(self.cards)}; it should have {self.expected}."
 
 
+class StubMatched(Event):
+    """The stub has the right number of cards after all: its count was corrected."""
+
+    kind = "stub.matched"
+    round: int
+
+    def sentence(self) -> str:
+        return "The stub has the right number of cards after all."
+
+
+class RevealResumed(Event):
+    """The players had acted before the stub was counted: the dealer's cards are shown next."""
+
+    kind = "reveal.resumed"
+    round: int
+
+    def sentence(self) -> str:
+        return "The round continues where it was."
+
+
 class MisdealAnswered(PersonEvent):
     """The dealer said whether cards were misdealt."""
 
