@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
+from controller.api.requests import Credentials
 from controller.core import ledger
 from controller.core.actions import Action, AnyAction, CloseBets, Configure, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import cite, why_not
@@ -27,6 +28,7 @@ ACTIONS: dict[str, type[Action]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction) if kind is not Configure
 }
 _fields = functools.cache(msgspec.structs.fields)  # it evaluates the annotations on every call, 0.1 ms each
+_BY_WHOM = {"who", "role", "origin"}  # fields that do not come from the request
 LIST_HINT = "GET /api/v1/actions lists all actions"
 
 
@@ -48,7 +50,7 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
     """The fields of an action, with their types and current choices."""
     found = []
     for field in _fields(kind):
-        if field.name in ("who", "role"):
+        if field.name in _BY_WHOM:
             continue
         what = {"name": field.name, "required": field.required, **_type_of(field.type)}
         choices = _choices(kind, field.name, field.type, state)
@@ -113,7 +115,9 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
             "action": name,
             "title": title(kind),
             "text": (kind.__doc__ or "").strip().splitlines()[0],
+            "consequence": kind.consequence,
             "roles": [str(role) for role in kind.roles],
+            "pin": Role.DEALER not in kind.roles,
             "allowed": refusal is None,
             "why_not": refusal,
             "fields": fields_of(kind, state),
@@ -127,7 +131,7 @@ def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> d
     """
     decks = list(state.decks) if issubclass(kind, OnDeck) and kind is not ReceiveDeck else [""]
     devices = list(state.devices) if issubclass(kind, OnDevice) else [""]
-    filled_in = {"who", "role", "deck", "device"}
+    filled_in = {*_BY_WHOM, "deck", "device"}
     others = [field for field in _fields(kind) if field.required and field.name not in filled_in]
     first: dict[str, Any] | None = None
     for deck in decks:
@@ -164,15 +168,24 @@ def action_named(body: object) -> type[Action]:
     return kind
 
 
-def build(kind: type[Action], body: dict[str, Any], who: str, role: Role) -> Action:
+def take_credentials(body: dict[str, Any]) -> Credentials:
+    """Take name and PIN out of a request, so that they go nowhere else."""
+    found = {name: body.pop(name) for name in ("name", "pin") if name in body}
+    try:
+        return msgspec.convert(found, Credentials)
+    except msgspec.ValidationError as error:
+        raise BadAction("bad_field", str(error), "expected a name and a PIN") from None
+
+
+def build(kind: type[Action], body: dict[str, Any], who: str, role: Role, origin: str = "") -> Action:
     """The action itself; BadAction says what is wrong with the request."""
-    known = {field.name for field in _fields(kind)} - {"who", "role"}
+    known = {field.name for field in _fields(kind)} - _BY_WHOM
     expected = f"expected fields: {', '.join(known) or 'none'}"
     for name in body:
         if name not in known and name not in ("action", "role"):
             raise BadAction("bad_field", f"{body['action']} has no field {name[:40]!r}", expected)
     try:
-        action = msgspec.convert({**body, "who": who, "role": str(role)}, kind)
+        action = msgspec.convert({**body, "who": who, "role": str(role), "origin": origin}, kind)
     except msgspec.ValidationError as error:
         raise BadAction("bad_field", str(error), expected) from None
     for name in known:

@@ -104,6 +104,29 @@ def read_people(path: Path) -> PeopleFile:
     return people
 
 
+class PeopleReader:
+    """Reads the people file again only if it has changed: checking its hashes takes time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._people = PeopleFile()
+
+    def read(self) -> PeopleFile:
+        """The people file as it is now; ConfigError says what is wrong with it."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            self._seen = None
+            return PeopleFile()
+        except OSError as error:
+            raise ConfigError(f"{self._path}: {error.strerror}") from None
+        seen = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if seen != self._seen:
+            self._people, self._seen = read_people(self._path), seen
+        return self._people
+
+
 def write_people(path: Path, people: PeopleFile) -> None:
     """Replace the people file atomically, readable by its owner and group only."""
     text = "# Who may sign in at the screen. `shoectl person` writes this file.\n"

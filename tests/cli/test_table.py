@@ -118,7 +118,8 @@ def test_doing_and_being_refused(table: Served) -> None:
     assert "floor" in output
     refusals = json_lines(done("events", "--kind", "action.refused", "--json"))
     assert "verify_deck" in json.dumps(refusals[-1]["data"])
-    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--json"))
+    assert "The deck leaves the table for good." in complaint(shoectl("do", "remove_deck", "deck=red-90"))
+    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--yes", "--json"))
     assert answer["done"] is True
     assert answer["events"][0]["kind"] == "deck.removed"
 
