@@ -253,7 +253,7 @@ class AccessConfirmed(PersonEvent):
     via: str
 
     def sentence(self) -> str:
-        return f"{self.who} entered their PIN at the {self.via} to {spoken(self.action)}."
+        return f'{self.who} confirmed "{spoken(self.action)}" with their PIN at the {self.via}.'
 
 
 class AccessEnded(PersonEvent):
