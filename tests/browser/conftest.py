@@ -230,6 +230,7 @@ class Person:
         before = self.shoed.get("table")["seq"]
         if not self.page.js("document.querySelector('#offers button:not(:disabled)') !== null"):
             return ""
+        self.page.js("document.querySelector('#notice button')?.click()")  # what was noticed before
         self.page.click("#offers button:not(:disabled)")
         self.page.wait(
             "document.querySelector('dialog').open || document.querySelector('.notice') !== null"

@@ -91,6 +91,7 @@ class Outside:
                 role=str(action.role),
                 reason=error["message"],
                 possible_when=error["hint"],
+                confirm=error.get("confirm", False),
             )
             return [Entry(0, (), refused)]
         assert answer.status in (200, 503), content
