@@ -16,7 +16,19 @@ import msgspec
 
 from controller.api.requests import Credentials
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, CloseBets, Configure, OnDeck, OnDevice, ReceiveDeck, Role
+from controller.core.actions import (
+    Action,
+    AnyAction,
+    CloseBets,
+    Configure,
+    CorrectCount,
+    CountStub,
+    GatherAll,
+    OnDeck,
+    OnDevice,
+    ReceiveDeck,
+    Role,
+)
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
 from controller.core.rules.service import OUT_HOW
@@ -137,21 +149,32 @@ def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> d
     for deck in decks:
         for device in devices:
             refused = why_not(state, kind.leads_to, deck, device) or why_not(state, kind.leads_to)
-            if refused is None and others:
+            if refused is None and others and kind not in _COUNTS:
                 return None
             found = _as_json(refused.reason, refused.possible_when, cite(state, refused.rules)) if refused else None
             if found is None:
                 fields: dict[str, Any] = {"deck": deck} if deck else {"device": device} if device else {}
                 if kind is CloseBets and not state.seats:
                     fields["seats"] = (1,)  # closing the bets can name the seats that have wagered
-                trial: Any = kind(who="\0", role=kind.roles[0], **fields)
+                if kind in _COUNTS:
+                    fields["cards"] = 0 if state.last_count is None or state.last_count.cards else 1
+                trial: Any = kind(who=_counter(kind, state), role=kind.roles[0], **fields)
                 made = Table(decode(encoded)).handle(trial, now_ms / 1000)
                 entry = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
-                if entry is None or not isinstance(entry.event, ActionRefused):
+                if entry is None or not isinstance(entry.event, ActionRefused) or entry.event.confirm:
                     return None
                 found = _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
             first = first or found
     return first or _as_json("no deck or device is available for it", "one is available", ())
+
+
+# Tried with a number: one that does not match would be accepted if it were confirmed.
+_COUNTS = (CountStub, CorrectCount, GatherAll)
+
+
+def _counter(kind: type[Action], state: State) -> str:
+    """Who tries an action: a count is corrected by whoever entered it."""
+    return state.last_count.who if kind is CorrectCount and state.last_count else "\0"
 
 
 def _as_json(reason: str, possible_when: str, clause: tuple[str, ...]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Decision:
         state = self.state
         event.at_ms = self.now_ms
         event.of, self.cause = self.cause, None
-        if self.origin and (self.origin != DEVICE or hasattr(event, "who")):
+        if self.origin and (self.origin != DEVICE or event.seen_by_devices):
             event.origin = self.origin
         entry = Entry(state.seq + 1, cite(state, cited), event)
         apply(state, entry)
@@ -68,6 +68,12 @@ class Decision:
             ),
             *refusal.rules,
         )
+
+    def record_person(self, who: str, first: int) -> None:
+        """Every action is recorded with the person: if no event since this one has, the first that can does."""
+        events: list[Any] = [entry.event for entry in self.entries[first:] if hasattr(entry.event, "who")]
+        if events and not any(event.who for event in events):
+            events[0].who = who
 
     def may(self, event: type[Event], deck: str = "", device: str = "") -> bool:
         """Whether all state machines concerned allow this event now."""

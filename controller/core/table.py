@@ -103,10 +103,12 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
 def _act(d: Decision, action: Action) -> None:
     """Handle what a person did or asks for, or refuse it with a reason."""
     d.origin = action.origin
+    first = len(d.entries)
     refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or HANDLERS[type(action)](d, action)
     if refusal:
         d.refuse(action, refusal)
     d.origin = ""  # what follows automatically has no origin of its own
+    d.record_person(action.who, first)
 
 
 @enforces(Rule.INSPECT_DECK, Rule.RECUT, Rule.OUT_OF_SERVICE)

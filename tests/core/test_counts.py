@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.api.available_actions import actions_now
 from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
@@ -66,6 +67,7 @@ def test_an_impossible_number_is_refused_even_if_it_is_confirmed(number: int) ->
     assert before != cards(house)
     stub = stub_out()
     assert "possible count" in stub.refused(act.CountStub, number, confirmed=True).data["reason"]
+    assert "possible count" in stub.refused(act.ReportWrongNumber, "seat1", number).data["reason"]
 
 
 @clause("5.D", "13.E")
@@ -309,3 +311,33 @@ def test_every_event_of_an_action_has_its_origin_and_what_follows_has_none() -> 
     assert house.refused(act.CloseBets, (1,), origin="socket").data["origin"] == "socket"
     assert house.find("stub.removed")[-1].data["origin"] == "device"
     assert "origin" not in house.find("stack.taken")[-1].data  # its cause says which device reported it
+
+
+@clause("4.A")
+def test_whoever_rejects_a_deck_or_frees_a_jam_is_recorded() -> None:
+    house = House(MANUAL).open()
+    house.ask(act.UnloadDeck, DECK, role=Role.DEALER)
+    assert house.find("deck.recalled")[-1].data["who"] == "dana"
+    house.ask(act.RejectDeck, DECK, origin="screen")
+    locked_out = house.find("deck.locked_out")[-1]
+    assert (locked_out.data["who"], locked_out.data["origin"]) == ("dana", "screen")
+    house = House(Setup(backs=("red",))).open()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.ask(act.CloseBets, (1, 2))
+    house.ask(act.FreeJam, "shoe", role=Role.TECHNICIAN)
+    assert [event.data["who"] for event in house.find("command.given") if "who" in event.data] == ["tess"]
+
+
+def possible(house: House) -> set[str]:
+    return {one["action"] for one in actions_now(house.state, house.state.now_ms) if one["allowed"]}
+
+
+def test_counts_are_offered_where_there_is_something_to_count_or_to_correct() -> None:
+    house = House(Setup(backs=("red",))).open()
+    assert not {"count_stub", "gather_all", "correct_count"} & possible(house)
+    house = voided()
+    assert "gather_all" in possible(house)
+    assert "correct_count" not in possible(house)
+    house.ask(act.GatherCards, DECK, "dealer", 1, confirmed=True)
+    assert "correct_count" in possible(house)
+    assert "count_stub" in possible(stub_out())

@@ -380,8 +380,10 @@ class House:
     # --- people -----------------------------------------------------------------------------------------------------
 
     def do(self, action: Action) -> list[Entry]:
-        """A person acts."""
-        return self.handle(action)  # type: ignore[arg-type]  # the union of all actions
+        """A person acts, and the journal says who."""
+        made = self.handle(action)  # type: ignore[arg-type]  # the union of all actions
+        assert any(event.data.get("who") == action.who for event in made), (action, made)
+        return made
 
     def ask(
         self, kind: type[Action], *fields: Any, role: Role | None = None, who: str = "", **more: Any

@@ -86,6 +86,7 @@ class DeckInserted(Event):
     """A deck is in the shuffler's infeed; `who` put it there, unless the sensor reported it."""
 
     kind = "deck.inserted"
+    seen_by_devices = True
     deck: str
     moves: list[Move]
     who: str = ""
@@ -236,6 +237,7 @@ class DeckLoaded(Event):
     """A deck is where it will be dealt from; `who` put it there, if a person reported it."""
 
     kind = "deck.loaded"
+    seen_by_devices = True
     deck: str
     method: str
     moves: list[Move]
@@ -252,6 +254,7 @@ class DeckRecalled(Event):
     deck: str
     reason: str
     moves: list[Move] | None = None
+    who: str = ""
 
     def sentence(self) -> str:
         return f"Deck {self.deck} is recalled: {self.reason}."
@@ -284,6 +287,7 @@ class DeckLockedOut(Event):
     kind = "deck.locked_out"
     deck: str
     reason: str
+    who: str = ""
 
     def sentence(self) -> str:
         return f"Deck {self.deck} is locked out: {self.reason}."

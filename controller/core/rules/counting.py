@@ -12,11 +12,11 @@ from controller.games.rulebook import Rule
 MOST_SURPLUS: Final = 9  # so many cards too many can come from a mix-up; more are a slip of the finger
 
 
-def impossible(state: State, number: int) -> Refusal | None:
+def impossible(state: State, number: int, *rules: Rule) -> Refusal | None:
     """Refuse a number of cards that cannot be there."""
     if 0 <= number <= state.setup.game.deck_size + MOST_SURPLUS:
         return None
-    return Refusal(f"{number} is not a possible count", "the number of cards counted is entered")
+    return Refusal(f"{number} is not a possible count", "the number of cards counted is entered", rules)
 
 
 def unlikely(
