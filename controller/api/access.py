@@ -117,7 +117,10 @@ class Access:
             )
         usable = [role for role in roles if wanted in (None, str(role))]
         if credentials.name or credentials.pin or self._pin_needed(request, roles):
-            return await self._with_pin(request, kind, usable or list(roles), credentials)
+            if not usable:
+                needed = _any_of(roles)
+                raise ApiError(403, "not_your_part", f"only {needed} may do this", f"ask {needed}")
+            return await self._with_pin(request, kind, usable, credentials)
         peer = self.peer(request)
         return self._user(peer, usable, roles) if peer else self._signed_in(request, usable, roles)
 

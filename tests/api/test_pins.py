@@ -114,6 +114,7 @@ def test_a_floor_step_at_the_socket_needs_the_pin_too(served: Served) -> None:
         assert (answer.status, answer.code) == (401, "pin_needed"), action
     assert served.do("close_table", name="Flo", pin="161803").code == "wrong_pin"
     assert served.do("close_table", name="Tess", pin=PINS["Tess"]).code == "not_your_part"
+    assert served.do("close_table", role="dealer").code == "not_your_part"
     assert served.do("test_device", device="shoe", name="Tess", pin=PINS["Tess"]).status == 409  # it is not connected
     refused = last(served, "action.refused")["data"]
     assert (refused["who"], refused["role"], refused["origin"]) == ("Tess", "technician", "socket")
