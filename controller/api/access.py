@@ -17,6 +17,7 @@ from controller.api.requests import ApiError, Credentials
 from controller.api.sessions import Screen, Screens
 from controller.core.actions import Action, ClearWarning, Role
 from controller.core.reports import SignOut
+from controller.core.rules.warnings import may_clear
 from controller.daemon.config import Config, ConfigError
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.people import PeopleFile, PeopleReader
@@ -125,12 +126,9 @@ class Access:
         return self._user(peer, usable, roles) if peer else self._signed_in(request, usable, roles)
 
     def _roles(self, kind: type[Action], body: dict[str, Any]) -> tuple[Role, ...]:
-        """The roles that may take an action; some warnings can only be cleared by a floorperson."""
-        if kind is ClearWarning:
-            warned = self._daemon.state.warnings.get(body["warning"])
-            if warned and warned.needs == Role.FLOOR:
-                return (Role.FLOOR,)
-        return kind.roles
+        """The roles that may take an action; some warnings cannot be cleared by a dealer."""
+        warned = self._daemon.state.warnings.get(body["warning"]) if kind is ClearWarning else None
+        return may_clear(warned.needs) if warned else kind.roles
 
     def _pin_needed(self, request: Request, roles: tuple[Role, ...]) -> bool:
         """Whether these roles need a PIN. A table where nobody of them has one relies on its system accounts."""

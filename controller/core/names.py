@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _PLACES: Final = {
@@ -30,6 +32,18 @@ def place_name(place: str) -> str:
     return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, place)
 
 
+def canonical(name: str) -> str:
+    """The form in which the names of decks and backs are stored: `Red ` becomes red."""
+    return " ".join(name.split()).casefold()
+
+
+def known_name(name: str, known: Iterable[str]) -> str:
+    """The name that is known in another form, as an older version may have stored it; otherwise its stored form."""
+    wanted = canonical(name)
+    alike = [each for each in known if canonical(each) == wanted]
+    return name if name in alike else next(iter(alike), wanted)
+
+
 def command_name(name: str) -> str:
     """A command or a device's event: `ClearJam` becomes clear jam."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
@@ -43,3 +57,9 @@ def spoken(name: str) -> str:
 def cards(number: int) -> str:
     """A number of cards, such as `1 card` or `3 cards`."""
     return "1 card" if number == 1 else f"{number} cards"
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """` (did you mean …?)` with the known word that is most similar to a mistyped one; empty if none is similar."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f" (did you mean {near[0]}?)" if near else ""

@@ -5,6 +5,7 @@ import { askPin, askSignIn, hasRole } from "./access.js";
 import { get, post } from "./api.js";
 import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
+import { flowChoices } from "./flows.js";
 import { backSwatch } from "./picture.js";
 
 // The dealer's buttons, always in the same places.
@@ -16,7 +17,7 @@ const GROUPS = [
     "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
   ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
     "return_wagers", "gather_all", "gather_cards", "correct_count", "declare_missing"]],
-  ["Decks", ["receive_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
+  ["Decks", ["receive_deck", "accept_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
     "remove_deck"]],
   ["Devices", ["open_device", "free_jam", "try_again", "empty_device", "test_device", "accept_device", "take_out_of_service",
@@ -41,6 +42,11 @@ export function useTable(picture) {
   show();
 }
 
+let fetched = () => {};
+
+/** `listener` is called whenever it is known anew which actions are possible. */
+export const onActions = (listener) => { fetched = listener; };
+
 export function setStale(now) {
   stale = now;
   show();
@@ -56,6 +62,7 @@ function refresh() {
   get("actions").then((answer) => {
     known = new Map(answer.actions.map((action) => [action.action, action]));
     show();
+    fetched();
   }).catch(() => {}).finally(() => {
     fetching = null;
     if (mine.again) refresh();
@@ -103,6 +110,18 @@ function offerTitle(action, offer) {
   return answer === undefined ? action.title : `${action.title}: ${answer ? "yes" : "no"}`;
 }
 
+/** Buttons for offers beside those of the step, such as the way out of an alarm; those that the step has are left out. */
+export function wayOut(offers, key) {
+  const same = (offer) => (table?.step.do ?? []).some((other) => JSON.stringify(other) === JSON.stringify(offer));
+  return offers.filter((offer) => known.has(offer.action) && !same(offer)).map((offer, index) => {
+    const action = known.get(offer.action);
+    return el("button", {
+      type: "button", class: "way-out", disabled: stale, data: { key: `${key}-${index}`, action: action.action },
+      onclick: () => begin(action, offer),
+    }, padlock(action, offer), offerTitle(action, offer));
+  });
+}
+
 /** Every action, by topic; those that are not possible now show the reason. */
 function openAll() {
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
@@ -115,7 +134,7 @@ function openAll() {
           onclick: () => begin(action, {}, true),
         }, el("span", { class: "action-title" }, padlock(action), action.title),
         el("span", { class: "action-why", text: capitalise(action.allowed ? action.roles.map(roleWords).join(", ") : action.why_not?.reason ?? "not now") }))))));
-  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
+  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flowChoices(), ...parts)], null, "wide");
 }
 
 // --- taking an action ---------------------------------------------------------------------------------------------
@@ -123,7 +142,7 @@ function openAll() {
 /** The roles that may take an action; some warnings can only be cleared by a floorperson. */
 function rolesOf(action, given) {
   const warned = table.warnings.find((one) => action.action === "clear_warning" && one.key === given.warning);
-  return warned?.needs === "floor" ? ["floor"] : action.roles;
+  return { floor: ["floor"], technician: ["floor", "technician"] }[warned?.needs] ?? action.roles;
 }
 
 /** Whether whoever takes this action enters their PIN for it: what a dealer may not do, nobody does in their place. */
@@ -163,8 +182,11 @@ function openForm(action, given) {
   const answer = el("p", { class: "form-answer", role: "alert" });
   const open = openFields(action, given);
   const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
+  let origin = null; // where a deck was prepared: asked for only if it was
   const check = () => {
-    send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""));
+    if (origin) origin.hidden = !values.prepared;
+    send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""))
+      || (values.prepared && !values.came_from);
   };
   const set = (name) => (value) => { values[name] = value; check(); };
   const fixed = Object.entries(given).filter(([name]) => name !== "action");
@@ -188,6 +210,7 @@ function openForm(action, given) {
   ...open.map((field) => fieldset(field, set(field.name), given)),
   action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null,
   answer, send);
+  origin = form.querySelector("[data-field=came_from]");
   openDialog(action.title, [form], null, isCount(action) ? "blind" : "");
   check();
 }

@@ -57,6 +57,8 @@ def found_face_up(d: Decision, *, device: str = "", moves: list[ledger.Move] | N
 def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
     """The dealer found a card face up."""
     source = SOURCE[d.round.method]
+    if d.round.dealt >= len(d.round.plan):
+        return Refusal("all hands have their cards", "cards are still to be dealt", (Rule.FACE_UP,))
     if d.round.method is not Method.AUTOMATED_SHOE:
         if not d.state.decks[d.round.deck].cards.get(source):
             return Refusal("there are no cards left to deal", "cards are being dealt", (Rule.FACE_UP,))

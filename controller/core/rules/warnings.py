@@ -22,6 +22,9 @@ WARNINGS: Final[dict[str, tuple[Role, bool]]] = {
     "count": (Role.FLOOR, False),
     "door": (Role.FLOOR, False),
     "gap": (Role.FLOOR, False),
+    "cards": (Role.FLOOR, True),
+    "refused": (Role.FLOOR, False),
+    "replaced": (Role.TECHNICIAN, True),
 }
 _RANK: Final[dict[str, int]] = {Role.DEALER: 0, Role.TECHNICIAN: 1, Role.FLOOR: 2}
 
@@ -58,6 +61,11 @@ def restore_fault(d: Decision, device: str) -> None:
             d.emit(event(device=device, reason=warned.text))
 
 
+def may_clear(needs: str) -> tuple[Role, ...]:
+    """The roles that may clear a warning which needs this role."""
+    return tuple(role for role in ClearWarning.roles if _RANK[role] >= _RANK[needs])
+
+
 @handles(ClearWarning)
 def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     """A person clears a warning whose cause is gone."""
@@ -67,7 +75,8 @@ def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     clause = tuple(warned.clause)
     if not warned.gone:
         return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
-    if _RANK.get(act.role, -1) < _RANK[warned.needs]:
-        return Refusal("only a floorperson may clear it", "a floorperson clears it", clause)
+    if act.role not in may_clear(warned.needs):
+        who = "a floorperson" if warned.needs == Role.FLOOR else "a floorperson or a technician"
+        return Refusal(f"only {who} may clear it", f"{who} clears it", clause)
     d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)), *clause)
     return None
