@@ -14,7 +14,7 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action
 from controller.core.machines import DeckState, DeviceState
-from controller.core.rules.gathering import UNABLE
+from controller.core.rules.gathering import UNABLE, emptied_by_device
 from controller.core.rules.guards import inside
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
@@ -297,6 +297,17 @@ class TableHands:
         number = self._put_back(deck) if place == ledger.TAKEN else 0
         return number + sum(self._fetch(spot, self.own(deck), deck) for spot in self.spots(place))
 
+    def gather_all(self, deck: str) -> int:
+        """Fetch the cards of a deck from everywhere outside working devices to its pile, and count the pile."""
+        self._put_back(deck)
+        spots = [RACK, *SOURCE.values(), *self.house.cards.spots(CardPlace.HAND)]
+        for device in self.house.wired:
+            if not emptied_by_device(self.house.state, ledger.IN_DEVICE[device][0]):
+                spots += self.spots(device)
+        for spot in spots:
+            self._fetch(spot, self.own(deck), deck)
+        return sum(card.deck == deck for card in self.house.cards.pile(self.own(deck)))
+
     def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
         """Take the cards of a deck, or all, from a spot; at an exit the sensor sees it, and all of them come."""
         cards = self.house.cards
@@ -431,6 +442,7 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.FinishDeal: lambda hands, action: hands._deal_reported(),
     act.ReportFaceUp: lambda hands, action: hands._expose(),
     act.GatherCards: lambda hands, action: hands.gather(action.deck, action.place),
+    act.GatherAll: lambda hands, action: hands.gather_all(action.deck),
     act.FreeJam: lambda hands, action: hands.free_jam(action.device),
     act.TryAgain: lambda hands, action: hands.see_to(action.device),
 }

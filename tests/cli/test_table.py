@@ -122,8 +122,9 @@ def test_doing_and_being_refused(table: Served) -> None:
     assert "where the deck was inspected" in complaint(shoectl(*prepared))
     done(*prepared, "came_from=the card room")
     assert "accepted deck blue-90" in done("do", "accept_deck", "deck=blue-90")
-    done("do", "remove_deck", "deck=blue-90")
-    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--json"))
+    done("do", "remove_deck", "deck=blue-90", "--yes")
+    assert "The deck leaves the table for good." in complaint(shoectl("do", "remove_deck", "deck=red-90"))
+    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--yes", "--json"))
     assert answer["done"] is True
     assert answer["events"][0]["kind"] == "deck.removed"
 
