@@ -30,7 +30,7 @@ from simulators.campaign.witness import Witness
 from simulators.devices.cards import DECK_SIZE, CardPlace
 from simulators.devices.faults import FaultName
 from simulators.table.hands import FLOOR, INFEED, RACK, SHOE, SOURCE
-from simulators.table.people import WHO, People, taken
+from simulators.table.people import WHO, People, asked_to_confirm, taken
 
 IGNORED_S = 90.0  # how long people go on under a warning, if the table lets them
 LOOK_S = 1.0  # how often somebody who waits looks around
@@ -38,7 +38,10 @@ SHORT_CUT = 5  # cards from the top, and less than allowed
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
-_SAID_ONLY = (act.FreeJam, act.TryAgain)  # pressed by mistake, without a look at the device
+# Pressed by mistake, without a look at the device or at the cards.
+_SAID_ONLY = (act.FreeJam, act.TryAgain, act.CorrectCount)
+_Count = act.GatherCards | act.GatherAll | act.CountStub
+_COUNTS = (act.GatherCards, act.GatherAll, act.CountStub)
 _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 
 
@@ -54,6 +57,7 @@ class ClumsyPeople(People):
         self.covered_until = 0.0  # until then the shoe stays covered, although it works
         self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, all in all
+        self.in_one_pile = house.shift.number % 4 == 2
         house.confuse = self.confuse
 
     # --- mishaps ------------------------------------------------------------------------------------------------------
@@ -236,6 +240,10 @@ class ClumsyPeople(People):
         role = role or kind.roles[0]
         self.pause()
         action = kind(who=WHO[role], role=role, **fields)
+        if isinstance(action, _COUNTS):
+            typo = self._mistake("typo")
+            if typo:
+                return self._mistype(action, random.Random(typo.salt))
         if self._mistake("missed_step"):
             self.hands.carry_out_afterwards(action)
             return []
@@ -246,6 +254,21 @@ class ClumsyPeople(People):
         if both:
             self.press(self.some_button(random.Random(both.salt)))
         return made
+
+    def _mistype(self, action: _Count, rng: random.Random) -> list[Entry]:
+        """Somebody enters a wrong number, perhaps insists on it, sees it, and corrects it."""
+        true = action.cards
+        wrong = rng.choice([number for number in (true + 1, true - 1, 10 * true, 99, 3, 0) if number != true])
+        made = self.press(msgspec.structs.replace(action, cards=wrong))
+        if asked_to_confirm(made) and rng.random() < 0.5:
+            made = self.press(msgspec.structs.replace(action, cards=wrong, confirmed=True))
+        if not made or not taken(made):
+            return self._confirmed(action)
+        return self._confirmed(act.CorrectCount(who=action.who, role=action.role, cards=true))
+
+    def _confirmed(self, action: _Count | act.CorrectCount) -> list[Entry]:
+        made = self.report(action)
+        return self.report(msgspec.structs.replace(action, confirmed=True)) if asked_to_confirm(made) else made
 
     def report(self, action: Action) -> list[Entry]:
         """Report an action to the table, which must answer."""

@@ -55,6 +55,7 @@ TAMPERED: Final = (  # simulators/campaign/tampering.py
     "kinds_missing",  # a recognising shuffler reports a count alone
     "counts_unasked",  # a shuffler counts that should not, and has lost a card
     "clock_corrected",  # the wall clock runs ahead, and is right after the computer was off
+    "typo",  # a wrong number is entered after a count, and corrected
     "idled",  # the players leave after they have wagered
 )
 KINDS: Final = (*_USUAL, *TAMPERED)
@@ -91,6 +92,7 @@ _SUITED: Final = {  # the set-ups in which a mishap can come that does not come 
     "recut": _SETUPS[17:],
     "kinds_missing": _SETUPS[9:12],
     "counts_unasked": _SETUPS[13:15],
+    "typo": (*_SETUPS[13:15], *_SETUPS[17:]),
 }
 DEFECT_SETUPS: Final = (
     Setup(),
