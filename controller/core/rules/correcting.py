@@ -57,7 +57,8 @@ def _correct_gathering(d: Decision, act: CorrectCount, last: LastCount) -> Refus
     state, before = d.state, last.before
     if last.place == ledger.TABLE:  # the whole pile was counted
         refusal = doubtful_pile(state, last.deck, before, act.cards)
-        places = [place for place in before if place not in (*last.left, ledger.TABLE, ledger.MISSING)]
+        kept = {ledger.TABLE, ledger.MISSING} | last.left.keys()
+        places = [place for place in before if place not in kept]
         moves = pile_moves(before, places, act.cards)
     else:
         refusal = doubtful_place(state, last.deck, before, last.place, act.cards)
