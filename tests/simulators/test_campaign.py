@@ -14,7 +14,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from simulators.campaign.checks import CHECKS
 from simulators.campaign.clumsy_people import ClumsyPeople
-from simulators.campaign.luck import KINDS, draw
+from simulators.campaign.luck import KINDS, TAMPERED, draw
 from simulators.campaign.planted_defects import DEFECTS, WITHIN, planted
 from simulators.campaign.report import Report, as_html
 from simulators.campaign.run import CampaignResult, Violation, campaign, hunt, play_shift
@@ -41,6 +41,15 @@ def test_every_fault_has_a_shift_for_itself() -> None:
     assert {str(fault) for fault in FaultName} <= set(KINDS)
     alone = {frozenset(m.kind for m in draw(SEED, number).mishaps) for number in range(3 * len(KINDS))}
     assert {frozenset({kind}) for kind in KINDS} <= alone
+
+
+@pytest.mark.parametrize("at", range(len(TAMPERED)), ids=TAMPERED)
+def test_a_table_withstands_tampering(at: int) -> None:
+    shift = draw(SEED, 12 * at + 1, 1.0, rounds=8)
+    assert {mishap.kind for mishap in shift.mishaps} == {TAMPERED[at]}
+    found = play_shift(shift)
+    assert found.violations == []
+    assert found.rounds >= 8
 
 
 def test_the_result_does_not_depend_on_the_processes() -> None:
