@@ -8,7 +8,7 @@ FAST := build/fast
 SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 
 .PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
-.PHONY: test-deb test-appliance test-python313 clean
+.PHONY: test-mutants test-deb test-appliance test-python313 clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
@@ -72,10 +72,17 @@ soak: $(READY)
 lint: $(READY)
 	$(LINT)
 
-# 100,000 rounds of bad luck from one seed, and every planted defect; docs/reliability.md.
+# ROUNDS rounds with failures of every kind, and every planted defect; docs/reliability.md. Without SEED, a new one is
+# drawn; it is printed first and in the report, so that the run can be repeated.
+ROUNDS ?= 100000
 campaign: $(FAST)/.ready
-	PYTHONPATH=$(FAST) $(BIN)/shoesim campaign --seed 1 --rounds 100000 --jobs $$(nproc) --html build/campaign.html
-	$(BIN)/shoesim campaign --seed 1 --rounds 0 --jobs $$(nproc) --defects
+	PYTHONPATH=$(FAST) $(BIN)/shoesim campaign $(if $(SEED),--seed $(SEED)) --rounds $(ROUNDS) --jobs $$(nproc) --html build/campaign.html
+	$(BIN)/shoesim campaign --rounds 0 --jobs $$(nproc) --defects
+
+# Change N conditions in the rules of the core, one at a time, and see whether the tests notice; tests/mutants.
+N ?= 100
+test-mutants: $(READY)
+	$(BIN)/python -m tests.mutants --number $(N) $(if $(SEED),--seed $(SEED))
 
 # What a round goes through, compiled with mypyc: for campaigns and figures alone. Needs a C compiler.
 fast: $(FAST)/.ready

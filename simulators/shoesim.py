@@ -281,7 +281,7 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool, verbose: bool) -> Non
 
 
 @cli.command("campaign")
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of every random choice.")
+@click.option("--seed", type=int, help="Seed of every random choice.  [default: a new one, which is printed]")
 @click.option("--rounds", type=click.IntRange(min=0), default=1000, show_default=True, help="Rounds to play.")
 @click.option("--faults", default="", metavar="RATE|N",
               help="What goes wrong: a rate for each round (0.5), or a number for all rounds (10000).")  # fmt: skip

@@ -41,6 +41,7 @@ CHECKS: Final = {
     "stack of three": "every hand that was dealt as good has exactly three cards",
     "dealt in order": "from the dealer's left, one stack after another, the dealer last, nobody without a wager",
     "held stack": "a stack that is held comes out only after the players have acted",
+    "stopped shoe": "a round whose shoe is exchanged for another in mid-deal is void",
     "table cleared": "when a round starts, no card lies in a hand or at an exit",
     "void complete": "a void returns the wagers and leaves no card behind",
     "warning latched": "a warning stands until it is cleared",

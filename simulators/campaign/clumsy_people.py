@@ -24,12 +24,13 @@ from controller.core.step import Offer, Step
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.campaign.luck import Mishap
+from simulators.campaign.tampering import TAMPERING
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
 from simulators.devices.cards import DECK_SIZE, CardPlace
 from simulators.devices.faults import FaultName
 from simulators.table.hands import FLOOR, INFEED, RACK, SHOE, SOURCE
-from simulators.table.people import WHO, People, taken
+from simulators.table.people import WHO, People, asked_to_confirm, taken
 
 IGNORED_S = 90.0  # how long people go on under a warning, if the table lets them
 LOOK_S = 1.0  # how often somebody who waits looks around
@@ -37,7 +38,10 @@ SHORT_CUT = 5  # cards from the top, and less than allowed
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
-_SAID_ONLY = (act.FreeJam, act.TryAgain)  # pressed by mistake, without a look at the device
+# Pressed by mistake, without a look at the device or at the cards.
+_SAID_ONLY = (act.FreeJam, act.TryAgain, act.CorrectCount)
+_Count = act.GatherCards | act.GatherAll | act.CountStub
+_COUNTS = (act.GatherCards, act.GatherAll, act.CountStub)
 _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 
 
@@ -50,7 +54,10 @@ class ClumsyPeople(People):
         self.witness = witness
         self._at_next_step: list[Mishap] = []
         self._ignoring_until = 0.0
+        self.covered_until = 0.0  # until then the shoe stays covered, although it works
+        self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, all in all
+        self.in_one_pile = house.shift.number % 4 == 2
         house.confuse = self.confuse
 
     # --- mishaps ------------------------------------------------------------------------------------------------------
@@ -72,14 +79,21 @@ class ClumsyPeople(People):
             return self._clear(list(self.unlucky.state.warnings))
         elif kind == "dropped_card":
             return self._drop(rng)
+        elif kind in TAMPERING:
+            return TAMPERING[kind](self, mishap)
         else:
             self._at_next_step.append(mishap)
         return True
+
+    def away(self, for_s: float) -> None:
+        """They cannot do anything for this long: that is not how long the table takes."""
+        self._away_s += for_s
 
     def _mistake(self, kind: str) -> Mishap | None:
         for mishap in self._at_next_step:
             if mishap.kind == kind:
                 self._at_next_step.remove(mishap)
+                self.unlucky.note(f"now: {mishap}")
                 return mishap
         return None
 
@@ -120,9 +134,16 @@ class ClumsyPeople(People):
     def press(self, action: Action) -> list[Entry]:
         """Somebody presses a button at this very moment; what the table accepts, the hands do as well."""
         made = self.report(action)
-        if made and taken(made) and not isinstance(action, _SAID_ONLY):
+        accepted = bool(made) and taken(made)
+        self.unlucky.note(f"{'accepted' if accepted else 'refused'}, pressed by mistake: {action}")
+        if accepted and not isinstance(action, _SAID_ONLY):
             self.hands.carry_out(action)
         return made
+
+    def pressed(self, action: Action) -> bool:
+        """Somebody presses a button, and the table accepts it."""
+        made = self.press(action)
+        return bool(made) and taken(made)
 
     def _open_door(self, mishap: Mishap) -> bool:
         wired = self.unlucky.wired.get(mishap.device)
@@ -180,7 +201,7 @@ class ClumsyPeople(People):
         pause = self._mistake("long_pause")
         if pause:
             away_s = 60.0 + 90.0 * pause.for_s
-            self._away_s += away_s
+            self.away(away_s)
             self.unlucky.run(lambda: False, away_s)
             self.unlucky.wait_for_light()
         gone = [key for key, warned in self.unlucky.state.warnings.items() if warned.gone]
@@ -219,6 +240,10 @@ class ClumsyPeople(People):
         role = role or kind.roles[0]
         self.pause()
         action = kind(who=WHO[role], role=role, **fields)
+        if isinstance(action, _COUNTS):
+            typo = self._mistake("typo")
+            if typo:
+                return self._mistype(action, random.Random(typo.salt))
         if self._mistake("missed_step"):
             self.hands.carry_out_afterwards(action)
             return []
@@ -230,6 +255,21 @@ class ClumsyPeople(People):
             self.press(self.some_button(random.Random(both.salt)))
         return made
 
+    def _mistype(self, action: _Count, rng: random.Random) -> list[Entry]:
+        """Somebody enters a wrong number, perhaps insists on it, sees it, and corrects it."""
+        true = action.cards
+        wrong = rng.choice([number for number in (true + 1, true - 1, 10 * true, 99, 3, 0) if number != true])
+        made = self.press(msgspec.structs.replace(action, cards=wrong))
+        if asked_to_confirm(made) and rng.random() < 0.5:
+            made = self.press(msgspec.structs.replace(action, cards=wrong, confirmed=True))
+        if not made or not taken(made):
+            return self._confirmed(action)
+        return self._confirmed(act.CorrectCount(who=action.who, role=action.role, cards=true))
+
+    def _confirmed(self, action: _Count | act.CorrectCount) -> list[Entry]:
+        made = self.report(action)
+        return self.report(msgspec.structs.replace(action, confirmed=True)) if asked_to_confirm(made) else made
+
     def report(self, action: Action) -> list[Entry]:
         """Report an action to the table, which must answer."""
         house = self.unlucky
@@ -238,6 +278,15 @@ class ClumsyPeople(People):
         if not house.dark and house.restarts == before:
             self.witness.check("action answered", bool(made), action)
         return made
+
+    def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> bool:
+        """A whole round; bets that are closed too early may be closed once more."""
+        if self.hasty_bets and self.unlucky.state.table is TableState.BETTING:
+            self.hasty_bets, wagered = False, self.witness.wagered
+            early = self.tell(act.CloseBets)
+            closed = bool(early) and taken(early)
+            self.witness.check("dealt in order", not closed or wagered, "bets are closed, and nobody has wagered")
+        return super().play(seats)
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Follow the guide. Whoever has nothing to do looks again when the table has changed, or after a moment.
@@ -273,6 +322,8 @@ class ClumsyPeople(People):
         if state.round or state.table not in _LOOSE:
             return False
         for name, device in state.devices.items():
+            if name == "shoe" and self.unlucky.now < self.covered_until:
+                continue
             if device.state is DeviceState.OUT_OF_SERVICE and not self._is_dead(name):
                 return taken(self.tell(act.PutInService, device=name))
         needed = {Method.AUTOMATED_SHOE: "shoe", Method.HAND: "shuffler"}.get(wanted)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,9 @@ def only_option(text: str) -> list[int] | None:
         raise click.BadParameter(f"{text!r} is not a list of numbers such as 3,17") from None
 
 
+DEFECT_SEED = 1  # planted defects are looked for with this seed, unless another is given: each must be found
+
+
 class _Progress:
     """A progress bar on standard error."""
 
@@ -62,7 +67,7 @@ class _Progress:
 
 def run_campaign(
     *,
-    seed: int,
+    seed: int | None,
     rounds: int,
     faults: str,
     jobs: int,
@@ -73,8 +78,13 @@ def run_campaign(
     json: bool,
     html: Path | None,
 ) -> bool:
-    """Run the command; False if a check failed or a defect was missed."""
+    """Run the command; False if a check failed or a defect was missed. Without a seed, rounds have a new one."""
     rate = faults_option(faults, rounds) if faults else DEFAULT_RATE
+    defect_seed = DEFECT_SEED if seed is None else seed
+    if seed is None:
+        seed = defect_seed if defect or shift is not None else secrets.randbelow(2**32)
+    if rounds and not defect:
+        click.echo(f"seed {seed}", err=True)
     start = time.monotonic()
     total, shifts, found = CampaignResult(), [], []
     if shift is not None:
@@ -89,10 +99,11 @@ def run_campaign(
             bar.end()
         if defects:
             bar = _Progress(len(DEFECTS), "planted defects")
-            found = hunt_all(seed, processes=jobs, on_result=lambda one: bar.add(1))
+            found = hunt_all(defect_seed, processes=jobs, on_result=lambda one: bar.add(1))
             bar.end()
     seconds = time.monotonic() - start
-    repeats = [_shrunk(seed, rate, violation, only_option(only), defect) for violation in total.violations]
+    shrunk = [_shrunk(seed, rate, violation, only_option(only), defect) for violation in total.violations]
+    total.violations = [violation for _, violation in shrunk]
     report = Report(
         seed=seed,
         rounds=total.rounds,
@@ -102,7 +113,7 @@ def run_campaign(
         rate=rate,
         result=total,
         shifts=shifts,
-        repeats=repeats,
+        repeats=[command for command, _ in shrunk],
         defects=found,
     )
     if html:
@@ -129,18 +140,19 @@ def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defec
     return play_defective(defect, shift, seed, only) if defect else play_shift(luck, only)
 
 
-def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None, defect: str) -> str:
-    """The shortest command that still fails in the same way."""
+def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None, defect: str) -> tuple[str, Violation]:
+    """The shortest command that still fails in the same way, and how it fails."""
     luck = _luck(seed, violation.shift, rate, defect)
     numbers = [mishap.number for mishap in luck.mishaps if only is None or mishap.number in only]
-    if defect:
-        fewest = shrink(numbers, violation.check, lambda some: play_defective(defect, luck.number, seed, some))
-    else:
-        fewest = shrink(numbers, violation.check, lambda some: play_shift(luck, some))
-    return repeat(luck, fewest, defect)
+
+    def play(some: Collection[int]) -> CampaignResult:
+        return play_defective(defect, luck.number, seed, some) if defect else play_shift(luck, some)
+
+    fewest = shrink(numbers, violation.check, play)
+    return repeat(luck, fewest, defect), next(iter(play(fewest).violations), violation)
 
 
 def _print_defect(found: HuntResult, seed: int) -> None:
     if found.violation:
-        command = _shrunk(seed, RATE, found.violation, None, found.defect)
+        command, _ = _shrunk(seed, RATE, found.violation, None, found.defect)
         click.echo(f"caught: {found.violation.check}: {found.violation.text}\n  repeat: {command}", err=True)

@@ -41,7 +41,24 @@ OF_PEOPLE: Final = (
     "ignored_warning",  # people go on and leave it for a while
     "long_pause",
 )
-KINDS: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)
+_USUAL: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)
+TAMPERED: Final = (  # simulators/campaign/tampering.py
+    "deck_swapped",  # the deck in the shoe is taken out, and comes back in another order, or another does, or none
+    "deck_from_hand",  # the deck that is to be dealt goes into the shuffler
+    "recut",  # another cut is ordered, then the shoe restarts or jams, or loses a card
+    "other_device",  # one that was used with another journal stands in the place of this one
+    "lesser_device",  # one that cannot do what the table needs
+    "fails_with_memory",  # a part fails, of a device that keeps its memory
+    "shoe_covered",  # a shoe that works is taken out of service
+    "counts_disagree",  # the shuffler reports two counts
+    "counted_at_infeed",  # the shuffler reports the count before the shuffle
+    "kinds_missing",  # a recognising shuffler reports a count alone
+    "counts_unasked",  # a shuffler counts that should not, and has lost a card
+    "clock_corrected",  # the wall clock runs ahead, and is right after the computer was off
+    "typo",  # a wrong number is entered after a count, and corrected
+    "idled",  # the players leave after they have wagered
+)
+KINDS: Final = (*_USUAL, *TAMPERED)
 GROUPS: Final = {
     "devices": OF_DEVICES,
     "wires": OF_WIRES,
@@ -49,10 +66,13 @@ GROUPS: Final = {
     "disk": OF_THE_DISK,
     "clock": OF_THE_CLOCK,
     "people": OF_PEOPLE,
+    "tampering": TAMPERED,
 }
 _RARE: Final = {"dead": 0.15, "long_pause": 0.3}  # they cost the rest of a shift, or much virtual time
-_WEIGHTS: Final = [_RARE.get(kind, 1.0) for kind in KINDS]
+_WEIGHTS: Final = [_RARE.get(kind, 1.0) for kind in _USUAL]
 _ALONE_EVERY: Final = 3  # every third shift has one kind of mishap only
+_TAMPERED_EVERY: Final = 12  # and of those between them every fourth, with tampering alone
+_TAMPERED_SHARE: Final = len(TAMPERED) / len(_USUAL)
 
 _SHORT_LIFE: Final = msgspec.structs.replace(DRAGON_POKER, life_h=dict.fromkeys(Method, 1))
 _SETUPS: Final = (
@@ -67,6 +87,13 @@ _SETUPS: Final = (
     Setup(shuffler=None, backs=("red",)),
     Setup(shuffler=None, backs=("red",), method=Method.MANUAL_SHOE),
 )
+_SUITED: Final = {  # the set-ups in which a mishap can come that does not come in most of them
+    "deck_from_hand": _SETUPS[15:17],
+    "recut": _SETUPS[17:],
+    "kinds_missing": _SETUPS[9:12],
+    "counts_unasked": _SETUPS[13:15],
+    "typo": (*_SETUPS[13:15], *_SETUPS[17:]),
+}
 DEFECT_SETUPS: Final = (
     Setup(),
     Setup(shuffler=ShufflerKind(feeds_shoe=True)),
@@ -125,17 +152,34 @@ def draw(
     drawn = rng.choice(_SETUPS)
     if rng.random() < 0.3:
         drawn = msgspec.structs.replace(drawn, game=_SHORT_LIFE)
-    setup = setup or drawn
-    alone = KINDS[number // _ALONE_EVERY % len(KINDS)] if number % _ALONE_EVERY == 0 else None
+    alone = _USUAL[number // _ALONE_EVERY % len(_USUAL)] if number % _ALONE_EVERY == 0 else None
+    tampered = TAMPERED[number // _TAMPERED_EVERY % len(TAMPERED)] if number % _TAMPERED_EVERY == 1 else None
     if kinds:
-        alone = None
+        alone = tampered = None
+    if tampered in _SUITED:
+        drawn = rng.choice(_SUITED[tampered])
+    setup = setup or drawn
     mishaps: list[Mishap] = []
     for at in range(SHIFT_ROUNDS):
         for _ in range(_how_many(rate, rng)):
-            kind = rng.choice(kinds) if kinds else rng.choices(KINDS, _WEIGHTS)[0]
+            kind = rng.choice(kinds) if kinds else rng.choices(_USUAL, _WEIGHTS)[0]
             mishaps.append(_mishap(len(mishaps) + 1, alone or kind, at, rng))
+    if tampered:
+        mishaps = []
+    if not kinds and not alone:
+        mishaps += _tampering(len(mishaps), rate, tampered, random.Random(f"{seed}/{number}/tampering"))
     seats = tuple(sorted(rng.sample(range(1, setup.seats + 1), rng.choice((1, 2, 3, 3, 6)))))
     return Shift(seed, number, rate, min(rounds, SHIFT_ROUNDS), setup, seats, tuple(mishaps))
+
+
+def _tampering(after: int, rate: float, alone: str | None, rng: random.Random) -> list[Mishap]:
+    """The mishaps of tampering, numbered after the others. They have their own luck: the others do not change."""
+    mishaps: list[Mishap] = []
+    for at in range(SHIFT_ROUNDS):
+        for _ in range(_how_many(rate if alone else rate * _TAMPERED_SHARE, rng)):
+            kind = alone or rng.choice(TAMPERED)
+            mishaps.append(_mishap(after + len(mishaps) + 1, kind, at, rng))
+    return mishaps
 
 
 def _how_many(rate: float, rng: random.Random) -> int:

@@ -6,8 +6,7 @@ Each names the mishaps that bring it out, so that it is found soon. People and d
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +29,7 @@ from controller.games.rulebook import Rule
 from controller.journal import Journal, store
 from firmware_bridge.wire import session
 from firmware_bridge.wire.messages import Outcome
+from simulators.campaign import planted_tampering
 from simulators.campaign.planting import (
     BY_HAND,
     COUNTS_NOT,
@@ -39,33 +39,15 @@ from simulators.campaign.planting import (
     SHORT_LIFE,
     Swap,
     defect,
+    everywhere,
+    never,
     planted,
 )
 
 WITHIN: Final = 200  # rounds in which each defect must be found
 RATE: Final = 1.0  # mishaps in a round while a defect is looked for
 
-__all__ = ["DEFECTS", "RATE", "WITHIN", "planted"]
-
-
-def _everywhere(function: Any, other: Any) -> list[Swap]:
-    """Another function in its place, wherever the core has it by name, in a table or in a row of rules."""
-    swaps: list[Swap] = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("controller."):
-            swaps += [(module, key, other) for key, value in vars(module).items() if value is function]
-    tables: tuple[Mapping[Any, Any], ...] = (HANDLERS, CHANGES, devices._EVENTS, devices._OF_COMMAND)
-    for found in tables:
-        swaps += [(found, key, other) for key, value in found.items() if value is function]
-    for state, rules in automatic.RULES.items():
-        if function in rules:
-            swaps.append((automatic.RULES, state, tuple(other if rule is function else rule for rule in rules)))
-    assert swaps, f"{function} is nowhere"
-    return swaps
-
-
-def _never(*_: Any, **__: Any) -> None:
-    """A guard that has been taken out."""
+__all__ = ["DEFECTS", "RATE", "WITHIN", "planted", "planted_tampering"]
 
 
 # --- the turn, the count, the shuffle, the age ----------------------------------------------------------------------
@@ -89,17 +71,17 @@ def _count_not_checked() -> list[Swap]:
         given.counted, given.fits = d.state.setup.game.deck_size, True
         right(d, given, msgspec.structs.replace(cycle, cards=d.state.setup.game.deck_size))
 
-    return _everywhere(right, done)
+    return everywhere(right, done)
 
 
 @defect("a deck is played past its time", "long_pause", setup=SHORT_LIFE)
 def _age_ignored() -> list[Swap]:
-    return _everywhere(guards.over_age, _never)
+    return everywhere(guards.over_age, never)
 
 
 @defect("the other deck need not be in the shuffler")
 def _other_deck_not_asked_for() -> list[Swap]:
-    return _everywhere(guards.other_deck_not_in_shuffler, _never)
+    return everywhere(guards.other_deck_not_in_shuffler, never)
 
 
 @defect("a shuffle that left a card behind counts as done", "short_feed", setup=COUNTS_NOT)
@@ -111,7 +93,7 @@ def _broken_shuffle_accepted() -> list[Swap]:
             cycle = msgspec.structs.replace(cycle, outcome=Outcome.COMPLETE)
         right(d, name, given, cycle)
 
-    return _everywhere(right, done)
+    return everywhere(right, done)
 
 
 @defect("the cover card may go in anywhere", "short_cut", setup=BY_HAND)
@@ -119,17 +101,17 @@ def _short_cut_taken() -> list[Swap]:
     def cut(d: Decision, act: Any) -> None:
         d.emit(CutMade(deck=act.deck, depth=act.depth, who=act.who), Rule.CUT_DEPTH)
 
-    return _everywhere(HANDLERS[actions.CutDeck], cut)
+    return everywhere(HANDLERS[actions.CutDeck], cut)
 
 
 @defect("a deck shuffled by hand is dealt without a cut", "short_cut", setup=BY_HAND)
 def _cut_not_required() -> list[Swap]:
-    return _everywhere(guards.uncut, _never)
+    return everywhere(guards.uncut, never)
 
 
 @defect("the stub is never counted", setup=COUNTS_NOT)
 def _stub_count_skipped() -> list[Swap]:
-    return [*_everywhere(guards.stub_overdue, _never), *_everywhere(guards.stub_count_due, lambda state: False)]
+    return [*everywhere(guards.stub_overdue, never), *everywhere(guards.stub_count_due, lambda state: False)]
 
 
 @defect("a deck that is locked out goes on to the next shuffle", "miscount", "missing_card")
@@ -140,7 +122,7 @@ def _locked_out_deck_returns() -> list[Swap]:
         right(d, deck, *rules, reason=reason)
         d.state.decks[deck].state = DeckState.RECALLED
 
-    return _everywhere(right, lock_out)
+    return everywhere(right, lock_out)
 
 
 # --- dealing --------------------------------------------------------------------------------------------------------
@@ -162,7 +144,7 @@ def _wrong_stack_accepted() -> list[Swap]:
         right_done(d, name, given, cycle)
 
     right_taken, right_done = dealing.taken, devices._cycle_done
-    return [*_everywhere(right, presented), *_everywhere(right_taken, taken), *_everywhere(right_done, done)]
+    return [*everywhere(right, presented), *everywhere(right_taken, taken), *everywhere(right_done, done)]
 
 
 @defect("the deal begins at the dealer's right")
@@ -179,7 +161,7 @@ def _seat_without_wager_dealt_to() -> list[Swap]:
 
 @defect("the held stack comes out before the players have acted", setup=HOLDS)
 def _held_stack_released_early() -> list[Swap]:
-    return _everywhere(dealing.waits_for_players, lambda round_: False)
+    return everywhere(dealing.waits_for_players, lambda round_: False)
 
 
 @defect("a round is over with the hands still on the table")
@@ -190,7 +172,7 @@ def _round_over_too_early() -> list[Swap]:
         d.emit(RoundCompleted(round=d.round.number, deck=d.round.deck), Rule.COLLECT_HANDS)
         return True
 
-    return _everywhere(automatic.completing, completing)
+    return everywhere(automatic.completing, completing)
 
 
 # --- voids and warnings ---------------------------------------------------------------------------------------------
@@ -209,12 +191,12 @@ def _void_leaves_hands() -> list[Swap]:
         deck = msgspec.structs.replace(state.decks[name], cards=left)
         return right(msgspec.structs.replace(state, decks={**state.decks, name: deck}), name)
 
-    return _everywhere(right, next_place)
+    return everywhere(right, next_place)
 
 
 @defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
-    return _everywhere(gathering._destination, lambda state, name, deck, given: ledger.TABLE)
+    return everywhere(gathering._destination, lambda state, name, deck, given: ledger.TABLE)
 
 
 @defect("a void keeps the wagers", "double_feed", "jam")
@@ -243,7 +225,7 @@ def _warning_cleared_too_early() -> list[Swap]:
         if act.warning in d.state.warnings:
             d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)))
 
-    return _everywhere(warnings.clear_warning, clear)
+    return everywhere(warnings.clear_warning, clear)
 
 
 @defect("a dealer can clear what needs a floorperson", "stall", "early_clear")
@@ -253,12 +235,12 @@ def _warning_cleared_by_anybody() -> list[Swap]:
 
 @defect("a round starts under a warning", "jam", "ignored_warning")
 def _warning_ignored() -> list[Swap]:
-    return [*_everywhere(guards.blocking, lambda state: []), *_everywhere(guards.warned, lambda state, device: False)]
+    return [*everywhere(guards.blocking, lambda state: []), *everywhere(guards.warned, lambda state, device: False)]
 
 
 @defect("a device that does not end its cycle is waited for without an end", "stall")
 def _deadline_missed() -> list[Swap]:
-    return [*_everywhere(clock.check_deadlines, _never), (table.Table, "deadline", property(lambda self: math.inf))]
+    return [*everywhere(clock.check_deadlines, never), (table.Table, "deadline", property(lambda self: math.inf))]
 
 
 # --- the ledger, the clock, refusals, secrets -----------------------------------------------------------------------
@@ -271,7 +253,7 @@ def _ledger_not_updated() -> list[Swap]:
     def loaded(d: Decision, name: str, who: str = "") -> None:
         d.emit(DeckLoaded(deck=name, method=str(d.state.method), moves=[], who=who), Rule.LOAD_SHOE)
 
-    return _everywhere(right, loaded)
+    return everywhere(right, loaded)
 
 
 @defect("cards that are missing are made up in the ledger", "missing_card", "dropped_card")
@@ -286,7 +268,7 @@ def _ledger_invents_cards() -> list[Swap]:
             if not cards[target]:
                 del cards[target]
 
-    return _everywhere(ledger.move, move)
+    return everywhere(ledger.move, move)
 
 
 @defect("the table's clock follows a late report", "clock_late")
@@ -303,7 +285,7 @@ def _clock_goes_back() -> list[Swap]:
 
 @defect("what is refused is not answered", "wrong_button", "pressed_twice")
 def _refusal_swallowed() -> list[Swap]:
-    return [(decision.Decision, "refuse", _never)]
+    return [(decision.Decision, "refuse", never)]
 
 
 @defect("the kinds that a recognising shuffler has counted are in an event", setup=RECOGNISES)
@@ -324,7 +306,7 @@ def _counted_kinds_leaked() -> list[Swap]:
         return right(self, event, *cited)
 
     right_event = devices._of_command
-    return [(decision.Decision, "emit", emit), *_everywhere(right_event, of_command)]
+    return [(decision.Decision, "emit", emit), *everywhere(right_event, of_command)]
 
 
 @defect("the next card of a recognising shoe is named in an event", setup=RECOGNISES)

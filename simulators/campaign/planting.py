@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from controller.core.changes.change import CHANGES
+from controller.core.decision import HANDLERS
+from controller.core.rules import automatic, devices
 
 STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # how the table is set up; luck.DEFECT_SETUPS
 
@@ -59,3 +64,23 @@ def _set(thing: Any, key: str, value: Any) -> None:
         thing[key] = value
     else:
         setattr(thing, key, value)
+
+
+def everywhere(function: Any, other: Any) -> list[Swap]:
+    """Another function in its place, wherever the core has it by name, in a table or in a row of rules."""
+    swaps: list[Swap] = []
+    for name, module in list(sys.modules.items()):
+        if name.startswith("controller."):
+            swaps += [(module, key, other) for key, value in vars(module).items() if value is function]
+    tables: tuple[Mapping[Any, Any], ...] = (HANDLERS, CHANGES, devices._EVENTS, devices._OF_COMMAND)
+    for found in tables:
+        swaps += [(found, key, other) for key, value in found.items() if value is function]
+    for state, rules in automatic.RULES.items():
+        if function in rules:
+            swaps.append((automatic.RULES, state, tuple(other if rule is function else rule for rule in rules)))
+    assert swaps, f"{function} is nowhere"
+    return swaps
+
+
+def never(*_: Any, **__: Any) -> None:
+    """A guard that has been taken out."""

@@ -87,6 +87,7 @@ def as_text(report: Report) -> str:
             lines.append(f"  {found.defect:<30} {how}")
     for violation, repeat in zip(result.violations, report.repeats, strict=False):
         lines += ["", f"BROKEN {violation.check}: {violation.text}", f"  repeat: {repeat}"]
+        lines += [f"    {line}" for line in violation.story]
     return "\n".join(lines)
 
 
@@ -128,6 +129,7 @@ def as_html(report: Report) -> str:
     for violation, repeat in zip(result.violations, report.repeats, strict=False):
         failed = html.escape(f"{violation.check}: {violation.text}")
         parts.append(f"<p class=bad>{failed}<br><code>{html.escape(repeat)}</code></p>")
+        parts.append(f"<pre>{html.escape(chr(10).join(violation.story))}</pre>")
     for group, kinds in GROUPS.items():
         parts += [f"<h2>Faults: {group}</h2>", _bars({kind: result.faults.get(kind, 0) for kind in kinds})]
     parts += ["<h2>Voids by clause</h2>", _bars(result.voids), "<h2>Recoveries</h2>", _bars(result.recoveries)]

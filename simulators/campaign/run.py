@@ -17,6 +17,7 @@ from simulators.campaign.checks import Broken
 from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Mishap, Shift, draw
 from simulators.campaign.planted_defects import DEFECTS, RATE, WITHIN, planted
+from simulators.campaign.story import story
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
 from simulators.table.people import NoMoreDecks
@@ -34,6 +35,7 @@ class Violation(msgspec.Struct, frozen=True):
     shift: int
     round: int
     at_s: float
+    story: list[str] = []
 
 
 class CampaignResult(msgspec.Struct):
@@ -137,7 +139,11 @@ def _plain(counter: Counter[str]) -> dict[str, int]:
 
 
 def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, text: str) -> Violation:
-    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3))
+    try:
+        told = story(house)
+    except Exception as error:  # the table may be broken in any way; the violation matters more than its story
+        told = [f"The story cannot be told: {type(error).__name__}: {error}"]
+    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3), told)
 
 
 def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mishap]) -> None:

@@ -8,18 +8,20 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from controller.core.events import read
 from controller.core.events.event import Entry
-from controller.core.reports import Report
+from controller.core.reports import HostBoot, Report
+from controller.daemon.table_clock import time_away_ms
 from controller.journal import Journal, JournalError, timestamp
-from firmware_bridge.wire.messages import AnyCommand, Capability
+from firmware_bridge.wire.messages import AnyCommand, Capability, CardsCounted, Cycle, CycleDone, Place
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
 from firmware_bridge.wire.session import HostSession
 from simulators.campaign.luck import OF_DEVICES, OF_THE_CLOCK, OF_THE_DISK, OF_THE_HOST, OF_WIRES, Mishap, Shift
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 from simulators.devices.firmware import Firmware
 from simulators.devices.shuffling import Shelf
@@ -55,10 +57,19 @@ class WatchedFirmware(Firmware):
     watching: Watching
     name: str
 
+    house: UnluckyHouse
+
     def report(self, what: type[DeviceEvent], **fields: object) -> None:
         """Inform the observer first, while the cards lie as the device has seen them."""
+        if self.house.false_count and what in (CardsCounted, CycleDone):
+            self.house.falsify(what, fields)
         self.watching.reported(self.name, self.boot, what, fields)
         super().report(what, **fields)
+
+    @property
+    def last_event(self) -> int:
+        """The number of the last event."""
+        return self._next_event - 1
 
     def _act(self, command: AnyCommand) -> None:
         self.watching.acted(self.name, self.boot, command)
@@ -148,7 +159,14 @@ class UnluckyHouse(House):
         self.dark = False  # the host is off
         self.restarts = 0
         self.happened: Counter[str] = Counter()
+        self.notes: list[tuple[float, int, str]] = []  # when, after which event, and what went wrong
         self.confuse: Callable[[Mishap], bool] = lambda mishap: False
+        self.strangers: dict[str, WatchedFirmware] = {}  # of devices that stand where another stood
+        self.exchanged_at: dict[str, float] = {}
+        self.false_count: Mishap | None = None  # how the shuffler's next count is reported
+        self._boot = "house"  # of the computer
+        self._booted = 0.0
+        self._reboots = False
         self._dark_until = 0.0
         self._dark_s = 0.0
         self._wall_s = 0.0  # how far the wall clock is off
@@ -163,19 +181,24 @@ class UnluckyHouse(House):
             seed=shift.seed * 1_000_003 + shift.number,
             sets=4 + len(shift.mishaps),
             way=Shelf(10, passes=1),
-            build=self._build,
+            build=self.build,
             snapshot_every=SNAPSHOT_EVERY,
         )
         if shift.setup.shuffler and shift.setup.shuffler.recognises:
             self.sim.shoe.mechanics.capabilities |= {Capability.RECOGNISES}
 
-    def _build(self, plate: Any, *rest: Any) -> Firmware:
+    def build(self, plate: Any, *rest: Any) -> WatchedFirmware:
+        """The firmware of a device that stands at this table."""
         firmware = WatchedFirmware(plate, *rest)
-        firmware.watching, firmware.name = self.watching, plate.role.name.lower()
+        firmware.watching, firmware.name, firmware.house = self.watching, plate.role.name.lower(), self
         return firmware
 
     def _open_journal(self) -> Journal:
         return FailingJournal(self.file, self.disk, create=not self.file.exists())
+
+    def note(self, text: str) -> None:
+        """Keep what went wrong, for the story of a violation."""
+        self.notes.append((self.now, self.state.seq, text))
 
     # --- the agenda ---------------------------------------------------------------------------------------------------
 
@@ -219,9 +242,7 @@ class UnluckyHouse(House):
     def _take(self, report: Report) -> list[Entry]:
         late_s, self._late_s = self._late_s, 0.0
         try:
-            made = self.live.take(
-                report, max(0.0, self.now - late_s), timestamp(BEGINNING + timedelta(seconds=self.now + self._wall_s))
-            )
+            made = self.live.take(report, max(0.0, self.now + self.ahead_s - late_s), timestamp(self._wall()))
         except JournalError:
             self._dark_s = RESTART_S
             raise HostDied from None
@@ -281,6 +302,36 @@ class UnluckyHouse(House):
                 self.restart_host()
             self.look()
 
+    def set_wall_clock(self, ahead_s: float) -> None:
+        """The wall clock is ahead by this much."""
+        self._wall_s = ahead_s
+
+    def _wall(self) -> datetime:
+        return BEGINNING + timedelta(seconds=self.now + self._wall_s)
+
+    def _wall_ms(self) -> int:
+        return round(self._wall().timestamp() * 1000)
+
+    def reboot(self, off_s: float) -> None:
+        """The computer is switched off for this long; then its wall clock is right."""
+        self._dark_s = off_s
+        self._reboots = True
+        self.restart_host()
+
+    def _come_up(self) -> None:
+        """The first report of a daemon; after a reboot it works out how long the computer was off."""
+        away_ms = 0
+        if self._reboots:
+            self._reboots = False
+            self._wall_s = 0.0
+            self._booted = self.now
+            self._boot = f"house at {self.now:.0f} s"
+            (newest,) = self.journal.last(1)
+            away_ms = time_away_ms(self.state, self._boot, 0, self._wall_ms(), newest.ts)
+            self.ahead_s = (self.state.now_ms + away_ms) / 1000 - self.now
+        up_ms = round((self.now - self._booted) * 1000)
+        self._take(HostBoot(self._boot, up_ms, away_ms, "house", self._wall_ms()))
+
     def _restart(self) -> None:
         """Restart from the journal, reading only new events: with a failing disk the host restarts often."""
         self.deaths += 1
@@ -313,6 +364,8 @@ class UnluckyHouse(House):
         else:
             came = self.confuse(mishap)
         self.happened[kind] += came
+        if came:
+            self.note(str(mishap))
 
     def _break_device(self, mishap: Mishap) -> bool:
         wired = self.wired.get(mishap.device)
@@ -323,6 +376,36 @@ class UnluckyHouse(House):
             return False
         wired.device.inject(fault, self.now, after_cards=mishap.after_cards, for_s=mishap.for_s)
         return True
+
+    def stranger(self, device: str) -> bool:
+        """Whether another device stands in the place of this one."""
+        return device in self.strangers and self.wired[device].device.firmware is self.strangers[device]
+
+    def put_back(self, device: str) -> None:
+        """The device that belongs here is put back, and switched on."""
+        if self.stranger(device):
+            self.wired[device].device.inject(FaultName.REBOOT, self.now)
+            self.look()
+
+    def falsify(self, what: type[DeviceEvent], fields: dict[str, object]) -> None:
+        """The shuffler reports its count at another place, without the kinds, twice with a difference, or unasked."""
+        mishap = self.false_count
+        assert mishap is not None
+        if mishap.kind == "counts_disagree" and what is (CardsCounted, CycleDone)[mishap.salt % 2]:
+            if what is CardsCounted or fields["cycle"] is Cycle.SHUFFLE:
+                fields["cards"] = cast(int, fields["cards"]) + (1 if mishap.salt % 4 < 2 else -1)
+                self.false_count = None
+        elif mishap.kind == "counted_at_infeed" and what is CardsCounted:
+            fields["place"] = Place.INFEED
+        elif mishap.kind == "counted_at_infeed" and fields["cycle"] is Cycle.SHUFFLE:
+            fields["cards"] = -1
+            self.false_count = None
+        elif mishap.kind == "kinds_missing" and what is CardsCounted:
+            fields["kinds"] = []
+            self.false_count = None
+        elif mishap.kind == "counts_unasked" and what is CycleDone and fields["cycle"] is Cycle.SHUFFLE:
+            fields["cards"] = self.cards.count(Spot(CardPlace.OUTPUT))
+            self.false_count = None
 
     def waiting_faults(self) -> Counter[str]:
         """The faults that were injected and have not occurred, since no card has moved."""

@@ -16,25 +16,14 @@ from controller.core.events import read
 from controller.core.events.event import Entry
 from controller.games.game import Method
 from controller.journal import JournalReader
-from firmware_bridge.wire.messages import (
-    AnyCommand,
-    CardsCounted,
-    Cycle,
-    CycleDone,
-    Dispense,
-    Outcome,
-    Release,
-    Shuffle,
-    StackPresented,
-)
-from firmware_bridge.wire.messages import EventMessage as DeviceEvent
-from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, Books, decks_in
+from firmware_bridge.wire.messages import AnyCommand, Dispense, Release, Shuffle
+from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, decks_in
+from simulators.campaign.deck_witness import EXITS, HELD, OUTPUT, SHOE, DeckWitness, WitnessedRound
 from simulators.campaign.luck import Shift
-from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+from simulators.devices.cards import DECK_SIZE, CardPlace, Spot
 from simulators.table.hands import DEALERS_SEAT, SOURCE
 
 STACK: Final = 3
-LEAST_CUT: Final = 10
 STUB_ROUNDS: Final = 5
 HOUR_S: Final = 3600.0
 NOTICED_S: Final = 40.0  # a jam that is older than this must be known at the table, also over a bad wire
@@ -52,58 +41,30 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "replaced": ("technician", "floor"),
 }
 
-_NUMBERED = frozenset({"seats"})  # lists of numbers that are not cards
-_SHOE, _OUTPUT, _INFEED, _RACK, _HELD = (
-    Spot(place) for place in (CardPlace.SHOE, CardPlace.OUTPUT, CardPlace.INFEED, CardPlace.RACK, CardPlace.HELD)
-)
-_EXITS = {"shoe": Spot(CardPlace.EXIT, 0), "shuffler": Spot(CardPlace.EXIT, 1)}
+_NO_CARDS = frozenset({"table.configured", "device.identified"})  # the game, and the maker of a device
+_NUMBERED = frozenset({"seats", "wagers"})  # lists of numbers that are not cards
+# After these warnings, cards inside the device prove nothing.
+_INCIDENTS = frozenset({"jam", "restart", "door", "gap", "fail", "refused"})
+_HOLDS = {"shoe": (SHOE, HELD, EXITS["shoe"]), "shuffler": (OUTPUT, EXITS["shuffler"])}
+_INFEED, _RACK = Spot(CardPlace.INFEED), Spot(CardPlace.RACK)
 
 
-class _Round:
-    """A round as it was observed."""
-
-    def __init__(self, event: Entry) -> None:
-        self.seq = event.seq
-        self.number: int = event.data["round"]
-        self.deck: str = event.data["deck"]
-        self.seats: list[int] = event.data["seats"]
-        self.order = [*(f"seat{seat}" for seat in sorted(self.seats)), "dealer"]
-        self.at = 0  # how far the dealing has come in the order
-        self.void_seq = 0
-        self.acted = False
-        self.collected: set[str] = set()  # hands that went to the rack, such as that of a player who folded
-        self.excused = False  # a sensor lied, or a person lost a card
-
-
-class Witness(Books):
+class Witness(DeckWitness):
     """Observes devices and decisions, and raises Broken when a check fails."""
 
     def __init__(self, shift: Shift) -> None:
-        super().__init__()
-        self.setup = shift.setup
+        super().__init__(shift)
         self.rounds = 0
         self.completed = 0
         self.voids: Counter[str] = Counter()
-        self.recoveries: Counter[str] = Counter()
         self._seen = 0
         self._last: Entry | None = None
         self._at_ms = 0
         self._method = shift.setup.method
-        self._backs: dict[str, str] = {}
-        self._shuffled: set[str] = set()
-        self._order: dict[str, list[Card]] = {}  # how a deck lay when it went into the shuffler
-        self._counted: dict[str, int] = {}
-        self._by_hand: dict[str, str] = {}
         self._first_dealt: dict[str, float] = {}
-        self._excused: set[str] = set()  # decks that a sensor or a person has miscounted
-        self._out: set[str] = set()
-        self._last_back = ""
-        self._uncounted = 0
-        self._out_of_service: set[str] = set()
         self._warned: dict[str, bool] = {}  # whether its cause is gone
         self._wagers: set[int] = set()
-        self._round: _Round | None = None
-        self._boots: dict[str, int] = {}
+        self.wagered = False  # some seats were marked since the last round, and the players are still there
         self._numbers: dict[tuple[str, int], int] = {}
         self._done: dict[str, set[int]] = {"shuffler": set(), "shoe": set()}
         self._jammed_since: dict[str, float] = {}
@@ -116,6 +77,7 @@ class Witness(Books):
             "deck.shuffled_by_hand": self._shuffled_by_hand,
             "cut.made": self._cut,
             "cut.recut_required": self._recut,
+            "ledger.disagreed": self._ledger_disagreed,
             "count.accepted": self._count_accepted,
             "stub.counted": self._stub_counted,
             "deck.locked_out": self._gone,
@@ -131,6 +93,10 @@ class Witness(Books):
             "device.seen": self._booted,
             "round.started": self._started,
             "command.given": self._given,
+            "dealing.completed": self._dealt,
+            "device.refused": self._refused,
+            "seats.wagered": self._wagered,
+            "table.idled": self._idled,
             "players.acted": self._acted,
             "dealer.revealed": self._revealed,
             "stack.taken": self._taken,
@@ -183,32 +149,11 @@ class Witness(Books):
         on = round_ is not None and command.id > round_.seq and (not round_.void_seq or command.id < round_.void_seq)
         self.check("due deck", on, f"the shoe deals for command {command.id} without a round")
         assert round_ is not None
-        spot = _SHOE if isinstance(command, Dispense) else _HELD
+        spot = SHOE if isinstance(command, Dispense) else HELD
         decks = decks_in(self.house.cards.pile(spot))
         self.check("due deck", decks == {round_.deck}, f"deck {round_.deck} is dealt, in the shoe lie {sorted(decks)}")
         if isinstance(command, Release):
             self.check("held stack", round_.acted, "the held stack comes out before the players have acted")
-
-    def reported(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
-        """A device reports what its sensors saw. Where a sensor is wrong, the table cannot know."""
-        if kind not in (CardsCounted, StackPresented, CycleDone):
-            return
-        cards = self.house.cards
-        if kind is CardsCounted:
-            pile = cards.pile(_OUTPUT)
-            for deck in {card.deck for card in pile}:
-                self._counted[deck] = fields["cards"]
-                if fields["cards"] != len(pile):
-                    self._excused.add(deck)
-        elif kind is StackPresented and fields["cards"] >= 0:
-            at = _HELD if fields["place"].name == "HELD" else _EXITS[device]
-            if fields["cards"] != cards.count(at) and self._round:
-                self._round.excused = True
-        elif kind is CycleDone and fields["cycle"] is Cycle.SHUFFLE and fields["outcome"] is Outcome.COMPLETE:
-            pile = cards.pile(_OUTPUT)
-            for deck in {card.deck for card in pile}:
-                if pile != self._order.get(deck):
-                    self._shuffled.add(deck)
 
     def forgot(self, device: str, boot: int, number: int) -> None:
         """A device lets go of its events up to this one."""
@@ -217,12 +162,6 @@ class Witness(Books):
         kept = self._numbers.get((device, boot), 0)
         self.check("event kept", number <= kept, f"the {device} may forget event {number}, the journal has {kept}")
 
-    def lost_by_a_person(self, deck: str) -> None:
-        """A person has dropped a card: no sensor saw it."""
-        self._excused.add(deck)
-        if self._round:
-            self._round.excused = True
-
     # --- what the table decides ---------------------------------------------------------------------------------------
 
     def decided(self) -> None:
@@ -230,10 +169,13 @@ class Witness(Books):
         events = self.house.events
         there = len(events) >= self._seen and (not self._last or events[self._seen - 1].kind == self._last.kind)
         self.check("nothing lost", there, f"{self._seen} events were committed, {len(events)} are there")
+        if self._round and not self._round.void_seq and self._round.shoe_gone_at >= 0:
+            gone_s = self.house.now - self._round.shoe_gone_at
+            self.check("stopped shoe", gone_s < NOTICED_S, f"round {self._round.number} goes on after {gone_s:.0f} s")
         if len(events) == self._seen:
             return
         state, completed = self.house.state, self.completed
-        late_ms = round(self.house.now * 1000) + 1
+        late_ms = round((self.house.now + self.house.ahead_s) * 1000) + 1
         for event in events[self._seen :]:
             self._seen += 1
             self._last = event
@@ -243,7 +185,7 @@ class Witness(Books):
             self._at_ms = at_ms
             if "of" in data:
                 self._count_event(data["of"])
-            if event.kind != "table.configured":
+            if event.kind not in _NO_CARDS:
                 self._undealt(event)
             see = self._see.get(event.kind)
             if see:
@@ -264,6 +206,7 @@ class Witness(Books):
         good = of["number"] == before + 1
         self.check("event kept", good, f"event {of['number']} of the {of['device']} follows event {before}")
         self._numbers[of["device"], boot] = of["number"]
+        self._seen_at(of["device"], boot, of["number"])
 
     def _undealt(self, event: Entry) -> None:
         data = event.data
@@ -275,66 +218,11 @@ class Witness(Books):
             if type(value) is list and value and key not in _NUMBERED:
                 self.check("nothing undealt told", not all(type(part) is int for part in value), event)
 
-    # --- decks --------------------------------------------------------------------------------------------------------
-
-    def _received(self, event: Entry) -> None:
-        deck = event.data["deck"]
-        self.check("allowed deck", deck not in self._backs, f"deck {deck} comes a second time")
-        self._backs[deck] = event.data["back"]
-
-    def _accepted(self, event: Entry) -> None:
-        self._by_hand[event.data["deck"]] = "mixed"
-
-    def _recalled(self, event: Entry) -> None:
-        deck = event.data["deck"]
-        self._shuffled.discard(deck)
-        self._counted.pop(deck, None)
-        if self._by_hand.pop(deck, None) and "5.G" in event.clause:
-            self._by_hand[deck] = "mixed"
-
-    def _shuffled_by_hand(self, event: Entry) -> None:
-        here = self.setup.shuffler is not None and "shuffler" not in self._out_of_service
-        self.check("shuffled deck", not here, "shuffled by hand beside a shuffler in service")
-        self._shuffled.discard(event.data["deck"])
-        self._by_hand[event.data["deck"]] = "mixed"
-
-    def _cut(self, event: Entry) -> None:
-        deck, depth = event.data["deck"], event.data["depth"]
-        good = LEAST_CUT <= depth < DECK_SIZE and self._by_hand.get(deck) == "mixed"
-        self.check("shuffled deck", good, f"deck {deck}, {self._by_hand.get(deck)}, is cut at {depth}")
-        self._by_hand[deck] = "cut"
-
-    def _recut(self, event: Entry) -> None:
-        self._by_hand[event.data["deck"]] = "mixed"
-
-    def _count_accepted(self, event: Entry) -> None:
-        if event.data["by"] == "shuffler":
-            deck = event.data["deck"]
-            counted = self._counted.get(deck)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
-        self._uncounted = 0
-
-    def _stub_counted(self, event: Entry) -> None:
-        self._uncounted = 0
-
-    def _gone(self, event: Entry) -> None:
-        self._out.add(event.data["deck"])
-        if event.kind == "deck.removed":
-            self._backs.pop(event.data["deck"], None)
-            self.recoveries["decks replaced"] += 1
-
-    def _used(self, event: Entry) -> None:
-        deck = event.data["deck"]
-        self.check("allowed deck", deck not in self._out, f"{event.kind} with deck {deck}, which is out")
-
-    def _opened(self, event: Entry) -> None:
-        self._last_back = ""
+    # --- devices ------------------------------------------------------------------------------------------------------
 
     def _method_changed(self, event: Entry) -> None:
         self._method = Method(event.data["method"])
         self.recoveries["other ways of dealing"] += 1
-
-    # --- devices ------------------------------------------------------------------------------------------------------
 
     def _out_of(self, event: Entry) -> None:
         self._out_of_service.add(event.data["device"])
@@ -351,7 +239,7 @@ class Witness(Books):
 
     def _started(self, event: Entry) -> None:
         house, deck, cards = self.house, event.data["deck"], self.house.cards
-        source = _SHOE if cards.count(_SHOE) or self._method is Method.AUTOMATED_SHOE else SOURCE[self._method]
+        source = SOURCE.get(self._method, SHOE)
         pile = cards.pile(source)
         decks = decks_in(pile)
         two = len(self._backs) == 2
@@ -371,6 +259,8 @@ class Witness(Books):
                 fits = tuple(cards.kinds(source)) == self.setup.game.copies or deck in self._excused
                 self.check("whole deck", fits, f"the kinds of deck {deck} are", *cards.kinds(source))
         else:
+            counted = self._counted.get(deck, DECK_SIZE)
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt, counted were {counted}")
             self.check("stub counted", self._uncounted < STUB_ROUNDS, f"{self._uncounted} rounds without a count")
         how = "machine" if deck in self._shuffled else self._by_hand.get(deck, "not at all")
         self.check("shuffled deck", how in ("machine", "cut"), f"deck {deck} was shuffled: {how}")
@@ -381,6 +271,8 @@ class Witness(Books):
             other = next(name for name in self._backs if name != deck)
             there = self.lying(other, IN_SHUFFLER)
             self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
+            strange = self.house.stranger("shuffler") and house.now - self.house.exchanged_at["shuffler"] > NOTICED_S
+            self.check("other deck shuffled", not strange, "another box stands where the shuffler was")
         racked = decks_in(cards.pile(_RACK)) - {deck}
         self.check("one deck in the rack", not racked, f"deck {deck} is dealt, in the rack lie {sorted(racked)}")
         left = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.EXIT)]
@@ -394,7 +286,8 @@ class Witness(Books):
         self._last_back = self._backs[deck] if two else ""
         self._uncounted += 1
         self._wagers = set(event.data["seats"])
-        self._round = _Round(event)
+        self.wagered = False
+        self._round = WitnessedRound(event)
 
     def _look_for_jams(self) -> None:
         for name, wired in self.house.wired.items():
@@ -413,7 +306,25 @@ class Witness(Books):
         assert round_ is not None
         at = round_.order.index(target)
         self.check("dealt in order", at >= round_.at, f"{target} comes after {round_.order[round_.at]}")
+        self.check("shuffled deck", not round_.spoilt, f"round {round_.number} is dealt: {round_.spoilt}")
         round_.at = at
+
+    def _dealt(self, event: Entry) -> None:
+        if self._round:
+            self._round.dealt = True
+
+    def _refused(self, event: Entry) -> None:
+        """The table will not use the device that answers. A round cannot go on with another shoe."""
+        if event.data["device"] == "shoe" and self._round and not self._round.dealt:
+            self._round.spoilt = "its shoe was exchanged"
+            if self._round.shoe_gone_at < 0:
+                self._round.shoe_gone_at = self.house.now
+
+    def _wagered(self, event: Entry) -> None:
+        self.wagered = bool(event.data["seats"])
+
+    def _idled(self, event: Entry) -> None:
+        self.wagered = False
 
     def _acted(self, event: Entry) -> None:
         round_ = self._round
@@ -433,7 +344,7 @@ class Witness(Books):
         assert self._round is not None
         self._round.collected.add(event.data["target"])
 
-    def _hand(self, round_: _Round, seat: int) -> None:
+    def _hand(self, round_: WitnessedRound, seat: int) -> None:
         number = self.house.cards.count(Spot(CardPlace.HAND, seat))
         good = number == STACK or round_.excused or round_.deck in self._excused
         self.check("stack of three", good, f"the hand at {seat} has {number} cards in round {round_.number}")
@@ -451,6 +362,8 @@ class Witness(Books):
         self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
 
     def _completed(self, event: Entry) -> None:
+        assert self._round is not None
+        self.check("shuffled deck", not self._round.spoilt, f"round {self._round.number} counts: {self._round.spoilt}")
         self.completed += 1
         self._wagers = set()
         self._round = None
@@ -469,7 +382,7 @@ class Witness(Books):
         assert self._round is not None
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
-        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, CardPlace.EXIT, CardPlace.RACK)
+        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, EXITS["shoe"], CardPlace.RACK)
         left = self.lying(deck, places)
         self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
         self.recoveries["voids completed"] += 1
@@ -480,6 +393,10 @@ class Witness(Books):
 
     def _raised(self, event: Entry) -> None:
         self._warned[event.data["warning"]] = event.data["gone"]
+        device, _, what = event.data["warning"].rpartition(".")
+        if what in _INCIDENTS:
+            for deck in {card.deck for card in self.piles(_HOLDS.get(device, ()))}:
+                self._unproven(deck, f"the warning {event.data['warning']} was raised")
 
     def _cause_gone(self, event: Entry) -> None:
         key = event.data["warning"]

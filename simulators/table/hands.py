@@ -29,10 +29,12 @@ INFEED: Final = Spot(CardPlace.INFEED)
 SHOE: Final = Spot(CardPlace.SHOE)
 _SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
+SETTLE_S: Final = 5.0  # how long people wait after they have switched a device on
 SOURCE: Final = {
     Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
     Method.HAND: Spot(CardPlace.TABLE, -2),
 }  # decks lie from 0 on
+_SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
     act.RemoveStub,
@@ -54,8 +56,9 @@ class TableHands:
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self._took: list[Card] = []  # what was last taken from the shoe; all of it since a round is void
+        self._took: list[Card] = []  # what was last taken from the shoe; all that is asked for after a void
         self._took_of = 0  # the void round that it was taken of
+        self._settled_at: dict[str, float] = {}  # when a device that was switched on should be ready
 
     def carry_out(self, action: Action) -> None:
         """Do what an action reports. A deck that was never in the cupboard has no cards to move."""
@@ -76,8 +79,8 @@ class TableHands:
         return Spot(CardPlace.TABLE, self.house.decks.index(deck))
 
     def source(self) -> Spot:
-        """Where a dealer deals from: a shuffler that feeds puts the deck into whatever shoe stands there."""
-        return SHOE if self.house.cards.count(SHOE) else SOURCE[self.house.state.method]
+        """Where a dealer deals from without an automated shoe."""
+        return SOURCE[self.house.state.method]
 
     def spots(self, place: str) -> list[Spot]:
         """Where the cards really are that the table has at a place; a device is emptied as a whole."""
@@ -94,8 +97,8 @@ class TableHands:
             return []
         if place in (ledger.RACK, ledger.STUB, ledger.ASIDE):
             return [RACK]
-        if place in (ledger.MANUAL_SHOE, ledger.HAND):
-            return [self.source()]
+        if place in _SOURCES:
+            return [_SOURCES[place]]
         return [hand(place)]
 
     def decks_at(self, spot: Spot) -> list[str]:
@@ -139,7 +142,7 @@ class TableHands:
             believed = ledger.count(self.house.state.decks[deck].cards, places[1:])
             if wired.device.mechanics.mode is not Mode.WORKING and not believed:
                 for spot in self.spots(device)[:-1]:
-                    self.house.cards.pick(deck, spot, self.own(deck))
+                    self._pick(deck, spot, self.own(deck))
 
     def insert(self, deck: str) -> bool:
         """Put a deck into the shuffler. Another one that lies there unreported comes out first."""
@@ -150,7 +153,7 @@ class TableHands:
         if not shuffler.firmware or shuffler.mechanics.door_open or (there and inside(self.house.state, "shuffler")):
             return False
         for other in there:
-            cards.pick(other, INFEED, self.own(other))
+            self._pick(other, INFEED, self.own(other))
         self._collect_whole(deck)
         if not cards.count(self.own(deck)):
             return False
@@ -166,7 +169,7 @@ class TableHands:
         if deck in there:
             return True
         for other in there:
-            cards.pick(other, target, self.own(other))
+            self._pick(other, target, self.own(other))
         if not cards.count(own):  # nothing is added to a deck that lies ready
             self._collect_whole(deck)
         if cards.count(target) or not cards.count(own):
@@ -180,7 +183,15 @@ class TableHands:
     def take_out(self, deck: str) -> None:
         """Take a deck out again that was put in and refused."""
         for spot in (INFEED, SHOE, *SOURCE.values()):
-            self.house.cards.pick(deck, spot, self.own(deck))
+            self._pick(deck, spot, self.own(deck))
+
+    def _pick(self, deck: str, spot: Spot, target: Spot) -> int:
+        """Take the cards of a deck from a spot. A sensor notices if that was all."""
+        number = self.house.cards.pick(deck, spot, target)
+        device = _SENSED.get(spot)
+        if number and device in self.house.wired and not self.house.cards.count(spot):
+            self.house.wired[device].device.sense(spot, self.house.now)
+        return number
 
     # --- cards with another back ------------------------------------------------------------------------------------
 
@@ -223,9 +234,11 @@ class TableHands:
     def lay_down(self, device: str, cards: list[Card], target: Spot) -> None:
         """Cards from an exit lie where they belong; one that is face up is turned, and goes from a hand to the rack."""
         if device == "shoe":
-            round_ = self.house.state.round
-            void = round_.number if round_ and round_.void else 0
-            self._took = [*(self._took if void and void == self._took_of else ()), *cards]
+            state = self.house.state
+            void = state.round.number if state.round and state.round.void else 0
+            asked_for = void and state.round and state.decks[state.round.deck].cards.get(ledger.TAKEN)
+            kept = self._took if asked_for or (void and void == self._took_of) else []
+            self._took = [*kept, *cards]
             self._took_of = void
         for card in cards:
             if card.face_up:
@@ -306,7 +319,7 @@ class TableHands:
                 spot = target
                 break
         else:
-            number = cards.pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
+            number = self._pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
         if deck:
             self._put_away_foreign(spot, deck)
         return number
@@ -329,10 +342,10 @@ class TableHands:
         for device in self.house.wired:
             if self.house.state.devices[device].state in UNABLE:
                 for spot in self.spots(device):
-                    cards.pick(deck, spot, own)
+                    self._pick(deck, spot, own)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
-                if card.deck == deck and card.index < DECK_SIZE:
+                if card.deck == deck and (card.index < DECK_SIZE or spot != FLOOR):  # the spares are on the floor
                     cards.move_card(card, spot, own)
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
 
@@ -340,8 +353,8 @@ class TableHands:
         """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
         if place in (ledger.EXIT, ledger.TRAY):
             return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
-        if place in (ledger.MANUAL_SHOE, ledger.HAND):
-            return [SOURCE[Method(place)]]
+        if place in _SOURCES:
+            return [_SOURCES[place]]
         if place == ledger.DEALER or place.startswith("seat"):
             return [hand(place)]
         if place == ledger.TABLE:
@@ -384,7 +397,7 @@ class TableHands:
             self.take(device)
         for spot in [SHOE, *self.spots(device)]:  # decks that have left the table
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
-                cards.pick(deck, spot, self.own(deck))
+                self._pick(deck, spot, self.own(deck))
         for deck, found in state.decks.items():
             if not _PUT_IN & set(found.cards):
                 self._fetch_unreported(deck)
@@ -402,11 +415,14 @@ class TableHands:
         return True
 
     def check(self, device: str) -> bool:
-        """Switch a device off and on that has failed or was refused; False where that is of no use."""
+        """Switch a device off and on that has failed or was refused; False where that is of no use or was just done."""
         found = self.house.state.devices[device]
         refused = found.refused and not found.told
         if not refused and not (found.state is DeviceState.FAILED and found.online):
             return False
+        if self.house.now < self._settled_at.get(device, 0.0):
+            return False
+        self._settled_at[device] = self.house.now + SETTLE_S
         self.house.wired[device].device.inject(FaultName.REBOOT, self.house.now)
         self.house.look()
         return True

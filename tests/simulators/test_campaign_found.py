@@ -11,7 +11,7 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
-from controller.core.machines import TableState
+from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
 from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.luck import Shift, draw
@@ -380,3 +380,59 @@ def test_a_deck_that_another_has_taken_away_meanwhile_is_no_more_to_be_seen_to()
     found = replayed(draw(1, 1733), only=[11, 12])
     assert found.violations == []
     assert found.faults == {"miscount": 1, "two_at_once": 1}
+
+
+def test_what_a_wrong_button_reports_is_not_done_when_the_table_refuses_it(houses: list[House], tmp_path: Path) -> None:
+    """Three cards of a hand went to the pile, and a deck came out of the shoe, although both were refused."""
+    house, people = opened_unlucky(houses, tmp_path, Setup())
+    deck = next(name for name, found in house.state.decks.items() if found.cards == {"shoe": 53})
+    assert not people.pressed(act.GatherCards(deck=deck, place="shoe", cards=53, **DEALER))
+    assert house.cards.count(Spot(CardPlace.SHOE)) == 53
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    while house.state.table is not TableState.ACTING:
+        if not people.chore():
+            house.step()
+    assert not people.pressed(act.GatherCards(deck=deck, place="seat3", cards=3, **DEALER))
+    assert house.cards.count(Spot(CardPlace.HAND, 3)) == 3
+
+
+def test_a_deck_that_is_put_into_a_shoe_while_it_is_emptied_comes_out_with_the_rest(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """The table believed 53 cards in the shoe and opened the bets, while they lay at its exit."""
+    house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True)))
+    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    while not (deck := due_and_delivered(house)):
+        if not people.chore():
+            house.step()
+    assert taken(house.report(act.EmptyDevice(device="shoe", who=WHO[Role.FLOOR], role=Role.FLOOR)))
+    assert people.hands.load(deck)
+    house.look()
+    assert people.work()
+    assert house.state.decks[deck].cards == {"shoe": 53}
+    assert house.cards.count(Spot(CardPlace.SHOE)) == 53
+    kinds = [event.kind for event in house.events if event.data.get("deck") == deck]
+    assert "deck.recalled" in kinds[kinds.index("deck.delivered") :], "what a device has brought out is shuffled again"
+
+
+def due_and_delivered(house: House) -> str:
+    """The deck whose turn it is, if the dealer has it in front of them, shuffled."""
+    decks = house.state.decks.items()
+    return next((name for name, found in decks if found.state is DeckState.DELIVERED), "")
+
+
+def test_cards_that_a_hasty_hand_took_before_the_void_are_put_back_with_the_others(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """Only what was taken afterwards was counted; a surplus card with the same back stayed at the dealer's place."""
+    house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
+    assert taken(people.tell(act.CloseBets, seats=(1,)))
+    assert house.run(lambda: house.cards.count(Spot(CardPlace.EXIT)) == 2, 10)
+    assert people.hands.take("shoe")
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    assert people.hands.take("shoe")
+    assert people.work()
+    gathered = [event.data["cards"] for event in house.events if event.data.get("place") == "taken"]
+    assert gathered == [3]
+    assert "red-1" in house.state.retired, "it had 54 cards"

@@ -201,6 +201,7 @@ def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
         given.presented = -1 if isinstance(event, CardsPresented) and event.assumed else event.cards
         if event.cards:  # otherwise there is nothing to be taken
             device.at_exit = copy(given)  # the two change independently from here on
+            device.at_exit.deck = event.deck or given.deck
 
 
 @changes(CardsGathered)

@@ -241,7 +241,7 @@ def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> No
         if late.target == "stub" and round_ and not round_.void:
             stub_at_exit(d, happened.cards, late=True)
         elif isinstance(late.command, Eject):
-            ejected(d, name, late, happened.cards, late=True)
+            ejected(d, name, late.deck, happened.cards, late=True)
         else:
             source = ledger.HELD if isinstance(late.command, Release) else ledger.IN_DEVICE[name][0]
             moves = ledger.partial_moves(deck.cards, source, max(happened.cards, 0), ledger.IN_DEVICE[name][-1])
@@ -288,10 +288,23 @@ def _brought_out(d: Decision, name: str, given: Given, cards: int) -> None:
     round_ = d.state.round
     if isinstance(given.command, Eject) and given.target == "stub" and round_ and not round_.void:
         stub_at_exit(d, cards)
-    elif given.deck in d.state.decks:
-        ejected(d, name, given, cards)
+        return
+    deck = _deck_brought_out(d, name, given, cards)
+    if deck in d.state.decks:
+        ejected(d, name, deck, cards)
         if for_dealer(given) and cards == 0:  # nothing can be taken
-            shuffle_again(d, given.deck, Rule.ONE_STACK, reason="no cards came out")
+            shuffle_again(d, deck, Rule.ONE_STACK, reason="no cards came out")
+
+
+def _deck_brought_out(d: Decision, name: str, given: Given, cards: int) -> str:
+    """The deck that came out: the one that was asked for, or one that was put in after the command was given."""
+    found = d.state.decks.get(given.deck)
+    if cards <= 0 or (found and ledger.count(found.cards, ledger.IN_DEVICE[name])):
+        return given.deck
+    for deck in inside(d.state, name):
+        shuffle_again(d, deck, Rule.SHUFFLE, reason=f"it was put into the {name} while that was being emptied")
+        return deck
+    return given.deck
 
 
 @enforces(Rule.DEAL_STACKS, Rule.ONE_STACK)

@@ -282,15 +282,15 @@ def cancel_recut(d: Decision, name: str, *rules: Rule, reason: str) -> None:
 # --- cards brought out by a device ----------------------------------------------------------------------------------
 
 
-def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = False) -> None:
+def ejected(d: Decision, name: str, deck_name: str, number: int, *, late: bool = False) -> None:
     """An Eject has brought cards to the exit."""
-    deck = d.state.decks[given.deck]
+    deck = d.state.decks[deck_name]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     assumed = number < 0
     number = ledger.count(deck.cards, within) if assumed else number
     moves = ledger.emptying_moves(deck.cards, within, number, exit_)
-    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late, assumed=assumed))
-    record_difference(d, given.deck, within[0], moves)
+    d.emit(CardsPresented(device=name, deck=deck_name, cards=number, moves=moves, late=late, assumed=assumed))
+    record_difference(d, deck_name, within[0], moves)
 
 
 def _destination(state: State, name: str, deck: str, given: Given | None, counted: bool) -> str:

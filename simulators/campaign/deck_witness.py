@@ -1,0 +1,168 @@
+"""The part of the witness that follows the decks: what was counted, shuffled, cut and disturbed since the last deal."""
+
+# mypyc
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from controller.core.events.event import Entry
+from firmware_bridge.wire.messages import CardsCounted, Cycle, CycleDone, Outcome, Place, StackPresented
+from firmware_bridge.wire.messages import EventMessage as DeviceEvent
+from simulators.campaign.checks import Books
+from simulators.campaign.luck import Shift
+from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+
+LEAST_CUT: Final = 10
+UNPROVEN: Final = -1  # a count that proves nothing
+SHOE, OUTPUT, HELD = (Spot(place) for place in (CardPlace.SHOE, CardPlace.OUTPUT, CardPlace.HELD))
+EXITS: Final = {"shoe": Spot(CardPlace.EXIT, 0), "shuffler": Spot(CardPlace.EXIT, 1)}
+
+
+class WitnessedRound:
+    """A round as it was observed."""
+
+    def __init__(self, event: Entry) -> None:
+        self.seq = event.seq
+        self.number: int = event.data["round"]
+        self.deck: str = event.data["deck"]
+        self.seats: list[int] = event.data["seats"]
+        self.order = [*(f"seat{seat}" for seat in sorted(self.seats)), "dealer"]
+        self.at = 0  # how far the dealing has come in the order
+        self.void_seq = 0
+        self.acted = False
+        self.collected: set[str] = set()  # hands that went to the rack, such as that of a player who folded
+        self.excused = False  # a sensor lied, or a person lost a card
+        self.dealt = False  # all cards that the players need to decide
+        self.spoilt = ""  # why this round must not be completed
+        self.shoe_gone_at = -1.0  # when its shoe was refused
+
+
+class DeckWitness(Books):
+    """Follows the decks."""
+
+    def __init__(self, shift: Shift) -> None:
+        super().__init__()
+        self.setup = shift.setup
+        self._backs: dict[str, str] = {}
+        self._shuffled: set[str] = set()
+        self._order: dict[str, list[Card]] = {}  # how a deck lay when it went into the shuffler
+        self._counted: dict[str, int] = {}
+        self._by_hand: dict[str, str] = {}
+        self._excused: set[str] = set()  # decks that a sensor or a person has miscounted
+        self._out: set[str] = set()
+        self._last_back = ""
+        self._uncounted = 0
+        self._out_of_service: set[str] = set()
+        self._round: WitnessedRound | None = None
+        self._boots: dict[str, int] = {}
+        self._sightings: dict[tuple[str, int, int], str] = {}  # a device's event that shows that a deck was out
+        self.recoveries: Counter[str] = Counter()
+
+    # --- what devices report ------------------------------------------------------------------------------------------
+
+    def reported(self, device: str, boot: int, kind: type[DeviceEvent], fields: dict[str, Any]) -> None:
+        """A device reports what its sensors saw. Where a sensor is wrong, the table cannot know."""
+        if kind not in (CardsCounted, StackPresented, CycleDone):
+            return
+        cards = self.house.cards
+        if kind is CardsCounted:
+            pile, kind_of = cards.pile(OUTPUT), self.setup.shuffler
+            unseen = kind_of is not None and kind_of.recognises and not fields["kinds"]
+            for deck in {card.deck for card in pile}:
+                if fields["place"] is Place.OUTPUT:  # another is not the count after the shuffle
+                    self._counted[deck] = UNPROVEN if unseen else fields["cards"]
+                if fields["cards"] != len(pile):
+                    self._excused.add(deck)
+        elif kind is StackPresented and fields["cards"] >= 0:
+            at = HELD if fields["place"].name == "HELD" else EXITS[device]
+            if fields["cards"] != cards.count(at) and self._round:
+                self._round.excused = True
+        elif kind is CycleDone and fields["cycle"] is Cycle.SHUFFLE and fields["outcome"] is Outcome.COMPLETE:
+            pile, counted = cards.pile(OUTPUT), fields["cards"]
+            for deck in {card.deck for card in pile}:
+                if counted >= 0 and self._counted.setdefault(deck, counted) != counted:
+                    self._counted[deck] = UNPROVEN
+                if pile != self._order.get(deck):
+                    self._shuffled.add(deck)
+
+    def lost_by_a_person(self, deck: str) -> None:
+        """A person has dropped a card: no sensor saw it."""
+        self._excused.add(deck)
+        if self._round:
+            self._round.excused = True
+
+    def disturbed(self, deck: str, device: str, boot: int, number: int) -> None:
+        """Somebody has had this deck out of a device: with this event of the device, the table knows."""
+        self._sightings[device, boot, number] = deck
+
+    def _seen_at(self, device: str, boot: int, number: int) -> None:
+        deck = self._sightings.pop((device, boot, number), "")
+        if deck:
+            self._unproven(deck, "its deck was out of the shoe")
+
+    def _unproven(self, deck: str, why: str) -> None:
+        """This deck must be shuffled before it is dealt; a round that is being dealt from it is not completed."""
+        self._shuffled.discard(deck)
+        self._by_hand.pop(deck, None)
+        if self._round and self._round.deck == deck and not self._round.dealt:
+            self._round.spoilt = why
+
+    def _ledger_disagreed(self, event: Entry) -> None:
+        self._shuffled.discard(event.data["deck"])
+        self._by_hand.pop(event.data["deck"], None)
+
+    # --- decks --------------------------------------------------------------------------------------------------------
+
+    def _received(self, event: Entry) -> None:
+        deck = event.data["deck"]
+        self.check("allowed deck", deck not in self._backs, f"deck {deck} comes a second time")
+        self._backs[deck] = event.data["back"]
+
+    def _accepted(self, event: Entry) -> None:
+        self._by_hand[event.data["deck"]] = "mixed"
+
+    def _recalled(self, event: Entry) -> None:
+        deck = event.data["deck"]
+        self._shuffled.discard(deck)
+        self._counted.pop(deck, None)
+        if self._by_hand.pop(deck, None) and "5.G" in event.clause:
+            self._by_hand[deck] = "mixed"
+
+    def _shuffled_by_hand(self, event: Entry) -> None:
+        here = self.setup.shuffler is not None and "shuffler" not in self._out_of_service
+        self.check("shuffled deck", not here, "shuffled by hand beside a shuffler in service")
+        self._shuffled.discard(event.data["deck"])
+        self._by_hand[event.data["deck"]] = "mixed"
+
+    def _cut(self, event: Entry) -> None:
+        deck, depth = event.data["deck"], event.data["depth"]
+        good = LEAST_CUT <= depth < DECK_SIZE and self._by_hand.get(deck) == "mixed"
+        self.check("shuffled deck", good, f"deck {deck}, {self._by_hand.get(deck)}, is cut at {depth}")
+        self._by_hand[deck] = "cut"
+
+    def _recut(self, event: Entry) -> None:
+        self._by_hand[event.data["deck"]] = "mixed"
+
+    def _count_accepted(self, event: Entry) -> None:
+        if event.data["by"] == "shuffler":
+            deck = event.data["deck"]
+            counted = self._counted.get(deck)
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
+        self._uncounted = 0
+
+    def _stub_counted(self, event: Entry) -> None:
+        self._uncounted = 0
+
+    def _gone(self, event: Entry) -> None:
+        self._out.add(event.data["deck"])
+        if event.kind == "deck.removed":
+            self._backs.pop(event.data["deck"], None)
+            self.recoveries["decks replaced"] += 1
+
+    def _used(self, event: Entry) -> None:
+        deck = event.data["deck"]
+        self.check("allowed deck", deck not in self._out, f"{event.kind} with deck {deck}, which is out")
+
+    def _opened(self, event: Entry) -> None:
+        self._last_back = ""
