@@ -262,6 +262,17 @@ def test_upgrade_keeps_configuration_and_journal(machine: Machine) -> None:
     assert events(machine)[: len(before)] == before
 
 
+def test_upgrade_opens_a_journal_of_version_0_1_to_auditors(machine: Machine) -> None:
+    machine.run(f"systemctl stop shoed && chown -R shoed:shoed /var/lib/shoed && chmod 600 {JOURNAL}")
+    assert "may not read" in as_auditor(machine, "shoectl journal verify", check=False)
+    machine.run("dpkg --force-confold -i /second.deb && systemctl start shoed")
+    assert machine.run(f"stat -c '%U:%G %a' /var/lib/shoed {JOURNAL}").split("\n") == [
+        "shoed:shoed-auditor 750",
+        "shoed:shoed-auditor 640",
+    ]
+    assert "chain intact" in as_auditor(machine, "shoectl journal verify")
+
+
 def test_upgrade_leaves_a_switched_off_daemon_off(machine: Machine) -> None:
     machine.run("systemctl disable --now shoed.service")
     machine.run("dpkg --force-confold -i /second.deb")
