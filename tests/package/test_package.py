@@ -214,7 +214,7 @@ def test_an_auditor_reads_verifies_and_exports_without_root(machine: Machine) ->
     read()  # after it ended properly
     machine.run("systemctl start shoed.service")
     assert "denied" in as_auditor(machine, f"dd of={JOURNAL} if=/dev/null conv=notrunc 2>&1", check=False)
-    assert "may not read" in machine.run(f"runuser -u dealer -- shoectl journal verify {JOURNAL} 2>&1", check=False)
+    assert "may not read" in machine.run(f"runuser -u nobody -- shoectl journal verify {JOURNAL} 2>&1", check=False)
 
 
 def test_the_real_daemon_comes_back_with_its_page(machine: Machine) -> None:
