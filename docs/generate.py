@@ -158,7 +158,7 @@ def event_table() -> str:
     """Every kind of event with its actor, its fields and what it means, from the structs of core/events."""
     out = ["| kind | actor | fields | meaning |", "| --- | --- | --- | --- |"]
     for kind, event in sorted(KINDS.items()):
-        fields = [field for field in msgspec.structs.fields(event) if field.name not in ("at_ms", "of")]
+        fields = [field for field in msgspec.structs.fields(event) if field.name not in ("at_ms", "of", "origin")]
         names = ", ".join(f"`{field.name}`" + ("" if field.required else " (optional)") for field in fields)
         out.append(f"| `{kind}` | {event.actor} | {names} | {event.__doc__} |")
     return "\n".join(out)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 
 from controller.api.peers import Peer
-from controller.api.requests import ApiError
+from controller.api.pins import Pins
+from controller.api.requests import ApiError, Credentials
 from controller.api.sessions import Screen, Screens
-from controller.core.actions import Role
+from controller.core.actions import Action, ClearWarning, Role
+from controller.core.reports import SignOut
+from controller.core.rules.warnings import may_clear
 from controller.daemon.config import Config, ConfigError
-from controller.daemon.daemon import Daemon
-from controller.daemon.people import PeopleFile, read_people
+from controller.daemon.daemon import Daemon, TableStopped
+from controller.daemon.people import PeopleFile, PeopleReader
 
 COOKIE = "shoed"
 ROLE_NAMES = {
@@ -24,13 +31,26 @@ ROLE_NAMES = {
 }
 
 
+@dataclass(frozen=True)
+class ActingPerson:
+    """Who takes an action, in which role, and where."""
+
+    name: str
+    role: Role
+    origin: str
+    screen: Screen | None = None
+
+
 class Access:
     """Checks requests against the roles of users and the people signed in at screens."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, changed: Callable[[], None]) -> None:
         self._daemon = daemon
         self._config: Config = daemon.config
-        self.screens = Screens()
+        self._changed = changed
+        self._people = PeopleReader(Path(daemon.config.screen.people)) if daemon.config.screen else None
+        self.screens = Screens(self._ended)
+        self.pins = Pins(daemon, self.people, changed)
 
     def screen(self, request: Request) -> Screen | None:
         """The screen that sent a request."""
@@ -40,10 +60,10 @@ class Access:
         """The people file as it is now, so that changes take effect at once."""
         if self._daemon.simulation is not None:
             return self._daemon.simulation.people
-        if self._config.screen is None:
+        if self._people is None:
             return PeopleFile()
         try:
-            return read_people(Path(self._config.screen.people))
+            return self._people.read()
         except ConfigError as error:
             hint = "ask a technician to repair the file: shoectl person list"
             raise ApiError(503, "bad_people", str(error), hint) from None
@@ -83,29 +103,93 @@ class Access:
             return Peer(peer.uid, peer.gid, all_roles=True)
         return peer
 
-    def acting(self, request: Request, roles: tuple[Role, ...], wanted: str | None) -> tuple[str, Role]:
-        """Who makes the request, and in which of these roles; ApiError 401 or 403 if in none."""
+    async def acting(
+        self, request: Request, kind: type[Action], body: dict[str, Any], credentials: Credentials
+    ) -> ActingPerson:
+        """Who takes this action, in which role; ApiError 401, 403 or 429 if nobody may.
+
+        An action that only a floorperson or a technician may take needs their PIN, which comes with the request: an
+        open session or terminal does not show who stands in front of it.
+        """
+        roles, wanted = self._roles(kind, body), body.get("role")
         if wanted is not None and wanted not in list(Role):
             raise ApiError(
                 400, "bad_field", f"unknown role {str(wanted)[:40]!r}; expected one of {', '.join(Role)}", ""
             )
         usable = [role for role in roles if wanted in (None, str(role))]
+        if credentials.name or credentials.pin or self._pin_needed(request, roles):
+            if not usable:
+                needed = _any_of(roles)
+                raise ApiError(403, "not_your_part", f"only {needed} may do this", f"ask {needed}")
+            return await self._with_pin(request, kind, usable, credentials)
         peer = self.peer(request)
+        return self._user(peer, usable, roles) if peer else self._signed_in(request, usable, roles)
+
+    def _roles(self, kind: type[Action], body: dict[str, Any]) -> tuple[Role, ...]:
+        """The roles that may take an action; some warnings cannot be cleared by a dealer."""
+        warned = self._daemon.state.warnings.get(body["warning"]) if kind is ClearWarning else None
+        return may_clear(warned.needs) if warned else kind.roles
+
+    def _pin_needed(self, request: Request, roles: tuple[Role, ...]) -> bool:
+        """Whether these roles need a PIN. A table where nobody of them has one relies on its system accounts."""
+        peer = self.peer(request)
+        if Role.DEALER in roles or (peer is not None and peer.all_roles):
+            return False
+        return peer is None or any(set(roles) & set(person.roles) for person in self.people().person)
+
+    async def _with_pin(
+        self, request: Request, kind: type[Action], roles: list[Role], credentials: Credentials
+    ) -> ActingPerson:
+        peer, screen = self.peer(request), self.screen(request)
+        origin = "screen" if peer is None else "socket"
+        name = credentials.name or self._own_name(peer, screen, roles)
+        if not name or not credentials.pin:
+            raise ApiError(
+                401,
+                "pin_needed",
+                f"{_any_of(roles)} must enter their PIN for this",
+                "give the name and the PIN with the action",
+                roles=[str(role) for role in roles],
+                name=name,
+            )
+        known = next((one for one in self.people().person if one.name.casefold() == name.casefold()), None)
+        role = next((role for role in roles if known is None or role in known.roles), None)
+        if role is None:
+            raise ApiError(403, "not_your_part", f"{name} is not {_any_of(roles)} here", f"ask {_any_of(roles)}")
+        person = await self.pins.check(
+            known.name if known else name, credentials.pin, origin, str(kind.__struct_config__.tag)
+        )
+        return ActingPerson(person.name, role, origin, screen)
+
+    def _own_name(self, peer: Peer | None, screen: Screen | None, roles: list[Role]) -> str:
+        """The name under which the person has a PIN who is signed in in one of these roles, or is this user."""
         if peer is not None:
-            theirs = peer.roles(self._config.control)
-            held = next((role for role in usable if role in theirs), None)
-            if held is None:
-                needed = _any_of(usable or roles)
-                raise ApiError(403, "not_your_part", f"{peer.name} is not {needed} here", f"ask {needed}")
+            return next((one.name for one in self.people().person if one.name.casefold() == peer.name.casefold()), "")
+        signed_in = screen.people if screen else {}
+        return next((signed_in[role].name for role in roles if role in signed_in), "")
+
+    def _user(self, peer: Peer, usable: list[Role], roles: tuple[Role, ...]) -> ActingPerson:
+        """A user at the socket, by their groups."""
+        theirs = peer.roles(self._config.control)
+        held = next((role for role in usable if role in theirs), None)
+        if held is None:
+            needed = _any_of(usable or roles)
+            raise ApiError(403, "not_your_part", f"{peer.name} is not {needed} here", f"ask {needed}")
+        name = peer.name
+        with contextlib.suppress(ApiError):  # one person has one name in the journal, if the people file can be read
             if peer.all_roles:  # in a simulation one user acts in all roles, each under a name of its own
-                return next((p.name for p in self.people().person if held in p.roles), peer.name), held
-            return peer.name, held
+                name = next((one.name for one in self.people().person if held in one.roles), name)
+            else:
+                name = self._own_name(peer, None, []) or name
+        return ActingPerson(name, held, "socket")
+
+    def _signed_in(self, request: Request, usable: list[Role], roles: tuple[Role, ...]) -> ActingPerson:
+        """Somebody who is signed in at the screen."""
+        self.end_sessions()
         screen = self.screen(request)
-        people = {who.role: who for who in screen.signed_in(self._daemon.now_ms)} if screen else {}
         for role in usable:
-            if role in people and screen:
-                screen.touch(role, self._daemon.now_ms)
-                return people[role].name, role
+            if screen and role in screen.people:
+                return ActingPerson(screen.people[role].name, role, "screen", screen)
         raise ApiError(
             401,
             "sign_in_needed",
@@ -113,6 +197,27 @@ class Access:
             "sign in with a PIN",
             roles=[str(role) for role in usable or roles],
         )
+
+    def done(self, actor: ActingPerson) -> None:
+        """Somebody has taken an action: they stay signed in. A refused action has no such effect."""
+        signed_in = actor.screen.people.get(actor.role) if actor.screen else None
+        if signed_in and signed_in.name == actor.name:
+            signed_in.touch(self._daemon.now_ms)
+
+    def end_sessions(self) -> None:
+        """Sign out whoever is no longer registered, or has been signed in for too long.
+
+        While the people file is damaged, people who are signed in can go on with their round.
+        """
+        people = None
+        with contextlib.suppress(ApiError):
+            people = self.people()
+        self.screens.sweep(self._daemon.now_ms, people)
+
+    def _ended(self, name: str, roles: tuple[Role, ...], reason: str) -> None:
+        with contextlib.suppress(TableStopped):
+            self._daemon.take(SignOut(name, tuple(str(role) for role in roles), reason))
+        self._changed()
 
 
 def _any_of(roles: tuple[Role, ...] | list[Role]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -35,6 +36,7 @@ from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.simulate import TableSimulation
 from controller.journal import JournalError, timestamp
 
+SESSIONS_S = 1.0  # how often sessions that are over are ended
 SIMULATION_HINT = "GET /api/v1/simulation lists what is possible"
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
@@ -71,17 +73,23 @@ class Api:
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
-        self._access = Access(daemon)
         self._log = structlog.get_logger()
         self.queue = FairQueue()
         reads = Reads(daemon, self.queue)
         self.stream = reads.stream
+        self._access = Access(daemon, self.stream.send_view_soon)
         sign_in = SignInHandlers(daemon, self._access, self.stream.send_view_soon)
         self.app = Starlette(
             routes=self._routes(reads, sign_in),
             middleware=[Middleware(_Headers)],
             exception_handlers={405: _unknown_method},
         )
+
+    async def keep_ending_sessions(self) -> None:
+        """Sign people out when their time is over or they are no longer registered, also while nobody does anything."""
+        while True:
+            await asyncio.sleep(SESSIONS_S)
+            self._access.end_sessions()
 
     def _routes(self, reads: Reads, sign_in: SignInHandlers) -> list[Route]:
         def on(path: str, **methods: Handler) -> Route:
@@ -153,33 +161,38 @@ class Api:
     # --- actions ----------------------------------------------------------------------------------------------------
 
     async def _post_action(self, request: Request) -> Response:
-        body = await read_body(request)
-        return self._act(request, body, body.get("role") if isinstance(body, dict) else None)
+        return await self._act(request, await read_body(request))
 
     async def _post_unlock(self, request: Request) -> Response:
         found = await read_typed(request, UnlockRequest)
-        return self._act(request, {"action": "unlock_person", "person": found.name}, None)
+        body = {"action": "unlock_person", "person": found.name, "name": found.by, "pin": found.pin}
+        return await self._act(request, body)
 
-    def _act(self, request: Request, body: Any, wanted: Any) -> Response:
+    async def _act(self, request: Request, body: Any) -> Response:
         """Check an action and who may take it, then take it."""
         try:
             kind = available_actions.action_named(body)
+            wanted = body.get("role")
             if wanted is not None and not isinstance(wanted, str):
                 raise ApiError(400, "bad_field", "role: expected text", f"use one of {', '.join(Role)}")
-            available_actions.build(
-                kind, body, "?", kind.roles[0]
-            )  # report a wrong request before asking for a sign-in
-            who, role = self._access.acting(request, kind.roles, wanted)
-            return self._take(available_actions.build(kind, body, who, role))
+            credentials = available_actions.take_credentials(body)
+            # Report a wrong request before asking for a PIN.
+            available_actions.build(kind, body, "?", kind.roles[0])
+            actor = await self._access.acting(request, kind, body, credentials)
+            response = self._take(available_actions.build(kind, body, actor.name, actor.role, actor.origin))
         except available_actions.BadAction as error:
             raise ApiError(400, error.code, str(error), error.hint) from None
+        self._access.done(actor)
+        return response
 
     def _take(self, action: Action) -> Response:
         ts = timestamp(datetime.now(UTC))
         made = self._daemon.take(action)  # type: ignore[arg-type]
         no = next((event for event in made if event.kind in ("action.refused", "cut.refused")), None)
         if no is not None:
-            raise ApiError(409, "refused", no.data["reason"], no.data["possible_when"], clause=list(no.clause))
+            confirm = {"confirm": True} if no.data.get("confirm") else {}
+            reason, possible_when = no.data["reason"], no.data["possible_when"]
+            raise ApiError(409, "refused", reason, possible_when, clause=list(no.clause), **confirm)
         if self._daemon.simulation is not None:
             self._daemon.simulation.followed(action)
         now = self._daemon.live.table.next_step(self._daemon.clock.now()) if self._daemon.live else None

@@ -14,8 +14,21 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
+from controller.api.requests import Credentials
 from controller.core import ledger
-from controller.core.actions import Action, AnyAction, CloseBets, Configure, OnDeck, OnDevice, ReceiveDeck, Role
+from controller.core.actions import (
+    Action,
+    AnyAction,
+    CloseBets,
+    Configure,
+    CorrectCount,
+    CountStub,
+    GatherAll,
+    OnDeck,
+    OnDevice,
+    ReceiveDeck,
+    Role,
+)
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
 from controller.core.rules.service import OUT_HOW
@@ -27,6 +40,7 @@ ACTIONS: dict[str, type[Action]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction) if kind is not Configure
 }
 _fields = functools.cache(msgspec.structs.fields)  # it evaluates the annotations on every call, 0.1 ms each
+_BY_WHOM = {"who", "role", "origin"}  # fields that do not come from the request
 LIST_HINT = "GET /api/v1/actions lists all actions"
 
 
@@ -48,7 +62,7 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
     """The fields of an action, with their types and current choices."""
     found = []
     for field in _fields(kind):
-        if field.name in ("who", "role"):
+        if field.name in _BY_WHOM:
             continue
         what = {"name": field.name, "required": field.required, **_type_of(field.type)}
         choices = _choices(kind, field.name, field.type, state)
@@ -113,7 +127,9 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
             "action": name,
             "title": title(kind),
             "text": (kind.__doc__ or "").strip().splitlines()[0],
+            "consequence": kind.consequence,
             "roles": [str(role) for role in kind.roles],
+            "pin": Role.DEALER not in kind.roles,
             "allowed": refusal is None,
             "why_not": refusal,
             "fields": fields_of(kind, state),
@@ -127,27 +143,38 @@ def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> d
     """
     decks = list(state.decks) if issubclass(kind, OnDeck) and kind is not ReceiveDeck else [""]
     devices = list(state.devices) if issubclass(kind, OnDevice) else [""]
-    filled_in = {"who", "role", "deck", "device"}
+    filled_in = {*_BY_WHOM, "deck", "device"}
     others = [field for field in _fields(kind) if field.required and field.name not in filled_in]
     first: dict[str, Any] | None = None
     for deck in decks:
         for device in devices:
             refused = why_not(state, kind.leads_to, deck, device) or why_not(state, kind.leads_to)
-            if refused is None and others:
+            if refused is None and others and kind not in _COUNTS:
                 return None
             found = _as_json(refused.reason, refused.possible_when, cite(state, refused.rules)) if refused else None
             if found is None:
                 fields: dict[str, Any] = {"deck": deck} if deck else {"device": device} if device else {}
                 if kind is CloseBets and not state.seats:
                     fields["seats"] = (1,)  # closing the bets can name the seats that have wagered
-                trial: Any = kind(who="\0", role=kind.roles[0], **fields)
+                if kind in _COUNTS:
+                    fields["cards"] = 0 if state.last_count is None or state.last_count.cards else 1
+                trial: Any = kind(who=_counter(kind, state), role=kind.roles[0], **fields)
                 made = Table(decode(encoded)).handle(trial, now_ms / 1000)
                 entry = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
-                if entry is None or not isinstance(entry.event, ActionRefused):
+                if entry is None or not isinstance(entry.event, ActionRefused) or entry.event.confirm:
                     return None
                 found = _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
             first = first or found
     return first or _as_json("no deck or device is available for it", "one is available", ())
+
+
+# Tried with a number: one that does not match would be accepted if it were confirmed.
+_COUNTS = (CountStub, CorrectCount, GatherAll)
+
+
+def _counter(kind: type[Action], state: State) -> str:
+    """Who tries an action: a count is corrected by whoever entered it."""
+    return state.last_count.who if kind is CorrectCount and state.last_count else "\0"
 
 
 def _as_json(reason: str, possible_when: str, clause: tuple[str, ...]) -> dict[str, Any]:
@@ -164,15 +191,24 @@ def action_named(body: object) -> type[Action]:
     return kind
 
 
-def build(kind: type[Action], body: dict[str, Any], who: str, role: Role) -> Action:
+def take_credentials(body: dict[str, Any]) -> Credentials:
+    """Take name and PIN out of a request, so that they go nowhere else."""
+    found = {name: body.pop(name) for name in ("name", "pin") if name in body}
+    try:
+        return msgspec.convert(found, Credentials)
+    except msgspec.ValidationError as error:
+        raise BadAction("bad_field", str(error), "expected a name and a PIN") from None
+
+
+def build(kind: type[Action], body: dict[str, Any], who: str, role: Role, origin: str = "") -> Action:
     """The action itself; BadAction says what is wrong with the request."""
-    known = {field.name for field in _fields(kind)} - {"who", "role"}
+    known = {field.name for field in _fields(kind)} - _BY_WHOM
     expected = f"expected fields: {', '.join(known) or 'none'}"
     for name in body:
         if name not in known and name not in ("action", "role"):
             raise BadAction("bad_field", f"{body['action']} has no field {name[:40]!r}", expected)
     try:
-        action = msgspec.convert({**body, "who": who, "role": str(role)}, kind)
+        action = msgspec.convert({**body, "who": who, "role": str(role), "origin": origin}, kind)
     except msgspec.ValidationError as error:
         raise BadAction("bad_field", str(error), expected) from None
     for name in known:

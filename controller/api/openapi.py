@@ -27,12 +27,17 @@ _JSON_TYPE: dict[str, dict[str, Any]] = {
 }
 _NUMBER: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 10**17}
 _WORD: dict[str, Any] = {"type": "string", "maxLength": 200}
+_CREDENTIALS = {
+    "name": "the person who acts, if nobody is signed in or the action needs a PIN",
+    "pin": "the person's PIN; needed for what a dealer may not do",
+}
 _ERRORS = {
     400: "The request is invalid; the message says why.",
-    401: "Somebody must sign in first.",
+    401: "Somebody must sign in or enter their PIN, or the PIN is wrong.",
     403: "The user does not have the required role, or another page sent the request.",
     404: "No such resource.",
-    409: "The table refuses the action; gives reason, clause and when it is possible. The refusal is journaled.",
+    409: "The table refuses the action; gives reason, clause and when it is possible. With `confirm`, the same request "
+    "is accepted with `confirmed`. The refusal is journaled.",
     413: "The request is too long.",
     429: "The name is locked after wrong PINs.",
     501: "The journal contains an event that this version cannot read.",
@@ -48,6 +53,8 @@ def _action_schema(name: str, kind: type[Any]) -> dict[str, Any]:
             "description": "the role to act in; if omitted, the first that is allowed",
         },
     }
+    for given, text in _CREDENTIALS.items():
+        properties[given] = {"type": "string", "maxLength": 80, "description": text}
     required = ["action"]
     for field in available_actions.fields_of(kind, State()):
         properties[field["name"]] = dict(_JSON_TYPE[field["type"]])
@@ -56,7 +63,7 @@ def _action_schema(name: str, kind: type[Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "title": available_actions.title(kind),
-        "description": (kind.__doc__ or "").strip().splitlines()[0],
+        "description": " ".join(filter(None, [(kind.__doc__ or "").strip().splitlines()[0], kind.consequence])),
         "properties": properties,
         "required": required,
         "additionalProperties": False,
@@ -189,7 +196,7 @@ def describe() -> dict[str, Any]:
             "get": _operation("All actions: whether each is allowed now, and if not, why.", (503,)),
             "post": _operation(
                 "Take an action at the table.",
-                (400, 401, 409, 413, 503),
+                (400, 401, 409, 413, 429, 503),
                 body={"oneOf": [_ref(name) for name in actions]},
                 response=_object({"done": {"const": True}, "events": events, "step": {"type": ["object", "null"]}}),
             ),
@@ -224,7 +231,7 @@ def describe() -> dict[str, Any]:
         },
         "/api/v1/people": {"get": _operation("The people who work at this table.", (503,))},
         "/api/v1/people/unlock": {
-            "post": _operation("End a lock-out.", (400, 401, 409, 413, 503), body=_ref("UnlockRequest"))
+            "post": _operation("End a lock-out.", (400, 401, 409, 413, 429, 503), body=_ref("UnlockRequest"))
         },
         "/api/v1/simulation": {
             "get": _operation("The simulated devices and the robot dealer; only in a simulation.", (404,)),

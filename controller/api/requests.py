@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -37,10 +37,19 @@ class SignOutRequest(msgspec.Struct, forbid_unknown_fields=True):
     role: Role | None = None
 
 
+class Credentials(msgspec.Struct):
+    """The name and PIN that come with an action."""
+
+    name: Annotated[str, msgspec.Meta(max_length=80)] = ""
+    pin: Annotated[str, msgspec.Meta(max_length=80)] = ""
+
+
 class UnlockRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The person whose lock-out ends."""
+    """The person whose lock-out ends, and the name and PIN of the floorperson who ends it."""
 
     name: str
+    by: str = ""
+    pin: str = ""
 
 
 class Query:

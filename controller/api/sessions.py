@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from controller.core.actions import Role
+from controller.daemon.people import PeopleFile, Person
 
 MAX_SCREENS = 1024  # beyond this the oldest screen at which nobody is signed in is dropped
+MINUTE_MS = 60_000
 
 
 @dataclass
 class SignedIn:
-    """A person signed in at a screen in one role, until the time runs out."""
+    """A person signed in at a screen in one role, until nothing has been done for some minutes, or `ends_ms`."""
 
-    name: str
+    person: Person
     role: Role
     minutes: int
     until_ms: int
+    ends_ms: int
+
+    @property
+    def name(self) -> str:
+        """The person's name."""
+        return self.person.name
+
+    def touch(self, now_ms: int) -> None:
+        """The person has just done something: their minutes begin again."""
+        self.until_ms = min(now_ms + self.minutes * MINUTE_MS, self.ends_ms)
+
+    def over(self, now_ms: int, people: PeopleFile | None) -> str:
+        """Why this person is no longer signed in; empty if they are. `people` is None if the file cannot be read."""
+        if now_ms >= self.ends_ms:
+            return "they were signed in for the longest time allowed"
+        if now_ms >= self.until_ms:
+            return f"they did nothing for {self.minutes} minutes"
+        if people is None:
+            return ""
+        found = next((one for one in people.person if one.name == self.name), None)
+        if found is None:
+            return "they are no longer registered"
+        if self.role not in found.roles:
+            return f"they no longer have the role {self.role}"
+        return "" if found.pin == self.person.pin else "their PIN was changed"
 
 
 @dataclass
@@ -27,23 +55,16 @@ class Screen:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     people: dict[Role, SignedIn] = field(default_factory=dict)
 
-    def signed_in(self, now_ms: int) -> list[SignedIn]:
-        """Who is signed in now."""
-        self.people = {role: who for role, who in self.people.items() if who.until_ms > now_ms}
-        return list(self.people.values())
 
-    def touch(self, role: Role, now_ms: int) -> None:
-        """Restart the time of whoever has this role: they have just done something."""
-        who = self.people.get(role)
-        if who:
-            who.until_ms = now_ms + who.minutes * 60_000
+Ended = Callable[[str, tuple[Role, ...], str], None]
 
 
 class Screens:
-    """All open screens, by the value of their cookie."""
+    """All open screens, by the value of their cookie. `ended` is called with who is no longer signed in, and why."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: Ended) -> None:
         self._screens: dict[str, Screen] = {}
+        self._ended = ended
 
     def get(self, cookie: str | None) -> Screen | None:
         """The screen with this cookie."""
@@ -53,12 +74,44 @@ class Screens:
         """A new screen and its cookie."""
         if len(self._screens) >= MAX_SCREENS:
             unused = (cookie for cookie, screen in self._screens.items() if not screen.people)
-            del self._screens[next(unused, next(iter(self._screens)))]
+            oldest = self._screens.pop(next(unused, next(iter(self._screens))))
+            self.end(oldest, tuple(oldest.people), "too many screens are open")
         cookie = secrets.token_urlsafe(32)
         self._screens[cookie] = screen = Screen()
         return cookie, screen
 
-    def remove(self, cookie: str | None) -> None:
-        """Drop a screen with everyone signed in at it."""
+    def renew(self, cookie: str | None, screen: Screen) -> tuple[str, Screen]:
+        """The same people under a new cookie and token."""
         if cookie:
             self._screens.pop(cookie, None)
+        new, fresh = self.add()
+        fresh.people = screen.people
+        return new, fresh
+
+    def sign_in(self, screen: Screen, signed_in: SignedIn) -> None:
+        """Somebody signs in, and replaces whoever had that role at this screen."""
+        before = screen.people.get(signed_in.role)
+        if before and before.name != signed_in.name:
+            self.end(screen, (signed_in.role,), f"{signed_in.name} signed in instead")
+        screen.people[signed_in.role] = signed_in
+
+    def end(self, screen: Screen, roles: tuple[Role, ...], reason: str = "") -> None:
+        """People are no longer signed in in these roles; without a reason they signed out themselves."""
+        names: dict[str, list[Role]] = {}
+        for role in roles:
+            who = screen.people.pop(role, None)
+            if who:
+                names.setdefault(who.name, []).append(role)
+        for name, theirs in names.items():
+            self._ended(name, tuple(theirs), reason)
+
+    def sweep(self, now_ms: int, people: PeopleFile | None) -> None:
+        """End what is over, at all screens."""
+        for screen in list(self._screens.values()):
+            over: dict[str, list[Role]] = {}
+            for role, who in screen.people.items():
+                reason = who.over(now_ms, people)
+                if reason:
+                    over.setdefault(reason, []).append(role)
+            for reason, roles in over.items():
+                self.end(screen, tuple(roles), reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from starlette.requests import Request
@@ -10,13 +9,11 @@ from starlette.responses import Response
 
 from controller.api.access import COOKIE, Access
 from controller.api.requests import ApiError, SignInRequest, SignOutRequest, json_response, read_typed
-from controller.api.sessions import Screen, SignedIn
+from controller.api.sessions import MINUTE_MS, Screen, SignedIn
 from controller.api.table_view import locked_names
 from controller.core.actions import Role
-from controller.core.reports import SignIn
-from controller.core.rules.sign_in import UNKNOWN_NAME, locked_until_ms
+from controller.daemon.config import ScreenConfig
 from controller.daemon.daemon import Daemon
-from controller.daemon.people import check_pin
 
 NO_SIGN_IN = "at the Unix socket, system groups give the roles"
 
@@ -28,7 +25,6 @@ class SignInHandlers:
         self._daemon = daemon
         self._access = access
         self._changed = changed
-        self._checking = asyncio.Semaphore(1)  # one PIN at a time, so that guessing in parallel is no faster
 
     async def get_people(self, request: Request) -> Response:
         locked = locked_names(self._daemon.state, self._daemon.now_ms)
@@ -43,6 +39,7 @@ class SignInHandlers:
         if peer is not None:
             roles = peer.roles(self._daemon.config.control)
             return json_response({"people": [{"name": peer.name, "role": str(role)} for role in roles], "token": None})
+        self._access.end_sessions()
         cookie = request.cookies.get(COOKIE)
         screen = self._access.screens.get(cookie)
         if screen is None:
@@ -51,8 +48,7 @@ class SignInHandlers:
 
     def _session(self, screen: Screen, cookie: str | None) -> Response:
         people = [
-            {"name": who.name, "role": str(who.role), "expires_ms": who.until_ms}
-            for who in screen.signed_in(self._daemon.now_ms)
+            {"name": who.name, "role": str(who.role), "expires_ms": who.until_ms} for who in screen.people.values()
         ]
         response = json_response({"people": people, "token": screen.token})
         if cookie:
@@ -61,46 +57,22 @@ class SignInHandlers:
 
     async def post_session(self, request: Request) -> Response:
         found = await read_typed(request, SignInRequest)
-        screen = self._access.screen(request)
-        if self._access.peer(request) is not None or screen is None:
+        if self._access.peer(request) is not None or self._access.screen(request) is None:
             raise ApiError(400, "bad_field", "sign-in is only possible at the screen", NO_SIGN_IN)
-        daemon, people = self._daemon, self._access.people()
-        known = any(person.name == found.name for person in people.person)
-        self._refuse_locked(found.name if known else UNKNOWN_NAME)
-        async with self._checking:
-            person, right = await asyncio.to_thread(check_pin, people, found.name, found.pin)
-        name = person.name if person else UNKNOWN_NAME
-        self._refuse_locked(name)
-        roles = tuple(str(role) for role in person.roles) if person else ()
-        daemon.take(SignIn(name, roles, person is not None, right))
-        if person is None or not right:
-            self._refuse_locked(name)
-            hint = "try again; several wrong PINs lock the name"
-            raise ApiError(401, "wrong_pin", "the name or the PIN is wrong", hint)
+        person = await self._access.pins.check(found.name, found.pin, "screen")
+        screen = self._access.screen(request)
+        if screen is None:
+            raise ApiError(403, "bad_token", "this page's session has ended", "reload the page")
         # Signing in changes the cookie, so that one planted beforehand is worthless.
-        self._access.screens.remove(request.cookies.get(COOKIE))
-        cookie, fresh = self._access.screens.add()
-        fresh.people = {who.role: who for who in screen.signed_in(daemon.now_ms)}
+        cookie, fresh = self._access.screens.renew(request.cookies.get(COOKIE), screen)
+        now_ms, config = self._daemon.now_ms, self._daemon.config.screen or ScreenConfig()
         for role in person.roles:
-            minutes = self._minutes(role)
-            fresh.people[role] = SignedIn(person.name, role, minutes, daemon.now_ms + minutes * 60_000)
+            minutes = config.dealer_minutes if role is Role.DEALER else config.floor_minutes
+            signed_in = SignedIn(person, role, minutes, 0, now_ms + config.longest_minutes * MINUTE_MS)
+            signed_in.touch(now_ms)
+            self._access.screens.sign_in(fresh, signed_in)
         self._changed()
         return self._session(fresh, cookie)
-
-    def _minutes(self, role: Role) -> int:
-        screen = self._daemon.config.screen
-        if screen is None:
-            return 5
-        return screen.dealer_minutes if role is Role.DEALER else screen.floor_minutes
-
-    def _refuse_locked(self, name: str) -> None:
-        now_ms = self._daemon.now_ms
-        until_ms = locked_until_ms(self._daemon.state, name, now_ms)
-        if until_ms:
-            self._changed()
-            text = f"{name or 'sign-in'} is locked after several wrong PINs"
-            hint = "wait, or ask a floorperson to end the lock-out"
-            raise ApiError(429, "locked_out", text, hint, retry_after_ms=until_ms - now_ms)
 
     async def delete_session(self, request: Request) -> Response:
         found = await read_typed(request, SignOutRequest)
@@ -108,6 +80,5 @@ class SignInHandlers:
         screen = self._access.screens.get(cookie)
         if screen is None:
             raise ApiError(400, "bad_field", "sign-out is only possible at the screen", NO_SIGN_IN)
-        for role in [found.role] if found.role else list(screen.people):
-            screen.people.pop(role, None)
+        self._access.screens.end(screen, (found.role,) if found.role else tuple(screen.people))
         return self._session(screen, cookie)

@@ -57,6 +57,8 @@ class RequestRefused(ClientError):
         self.message = str(error.get("message", ""))
         self.hint = str(error.get("hint") or "")
         self.clause = [str(clause) for clause in error.get("clause") or ()]
+        self.confirm = bool(error.get("confirm"))  # accepted if it is confirmed
+        self.name = str(error.get("name") or "")  # whose PIN is needed
         super().__init__(self._text())
 
     def _text(self) -> str:

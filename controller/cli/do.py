@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -10,9 +11,10 @@ from click.shell_completion import CompletionItem
 
 from controller.api.suggestion import nearest
 from controller.cli import terminal
-from controller.cli.client import Client
+from controller.cli.client import Client, RequestRefused
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option
 from controller.cli.options import json_option
+from controller.cli.pin_prompt import read_pin
 from controller.cli.table_text import clauses
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
@@ -58,10 +60,14 @@ def _choices(field: dict[str, Any]) -> list[str]:
 @click.argument("words", metavar="[FIELD=VALUE]...", nargs=-1, shell_complete=_complete_field)
 @click.option("--role", type=click.Choice(["dealer", "floor", "technician", "auditor"]),
               help="Which of your roles to use. Default: the first that is allowed.")  # fmt: skip
+@click.option("--name", default="", help="Who performs the action, with their PIN. Default: you.")
+@click.option("--yes", is_flag=True, help="Do not ask before an action that cannot be undone.")
 @socket_option
 @json_option
 @daemon_errors()
-def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon: Client, as_json: bool) -> None:
+def do_verb(
+    action: str | None, words: tuple[str, ...], role: str | None, name: str, yes: bool, daemon: Client, as_json: bool
+) -> None:
     """Perform an action, or list the actions.
 
     Without ACTION, it lists the actions with their fields, who may perform them, and whether they
@@ -71,19 +77,26 @@ def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon
     your roles. Exit code 1 if the table refuses; the reason, and when the action would be possible,
     is printed on standard error.
 
+    What only a floorperson or a technician may do needs their PIN. It is asked for, or read from
+    standard input. An action that cannot be undone is performed after you have confirmed it.
+
     \b
     Examples:
       shoectl do
       shoectl do wager seats=1,3,6
       shoectl do cut_deck deck=red-1 depth=20
-      shoectl do verify_deck deck=red-1 --role floor
+      shoectl do verify_deck deck=red-1 --name Flo
+      shoectl do receive_deck deck=red-2 back=red prepared=yes came_from="card room"
     """
     known = daemon.get("actions")["actions"]
     if action is None:
         terminal.print_json({"actions": known}) if as_json else _list(known)
         return
-    body = {"action": action, **_fields(action, words, known), **({"role": role} if role else {})}
-    answer = daemon.post("actions", body)
+    body = {"action": action, **_fields(action, words, known)}
+    body |= {key: value for key, value in (("role", role), ("name", name)) if value}
+    if not yes:
+        _ask_first(next(one for one in known if one["action"] == action))
+    answer = _post(daemon, body)
     if as_json:
         terminal.print_json(answer)
         return
@@ -94,17 +107,51 @@ def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon
         terminal.print_line(terminal.printable(f"next: {step['text']}{clauses(step.get('clause') or [])}"), bold=True)
 
 
+def _ask_first(action: dict[str, Any]) -> None:
+    """Ask before an action that cannot be undone; one that is not allowed now will be refused anyway."""
+    consequence = action.get("consequence")
+    if not consequence or not action["allowed"]:
+        return
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"{consequence} Add --yes to confirm it.")
+    click.confirm(f"{action['title']}? {consequence}", abort=True, err=True)
+
+
+def _post(daemon: Client, body: dict[str, Any]) -> Any:
+    """Perform an action; ask for the PIN or for a confirmation if the table wants it."""
+    while True:
+        try:
+            return daemon.post("actions", body)
+        except RequestRefused as refusal:
+            if refusal.code == "pin_needed" and "pin" not in body:
+                name = refusal.name or (click.prompt("Name", err=True) if sys.stdin.isatty() else "")
+                pin = read_pin(name) if name else ""
+                if not pin:
+                    raise
+                body = {**body, "name": name, "pin": pin}
+            elif refusal.confirm and not body.get("confirmed") and sys.stdin.isatty():
+                terminal.print_message(f"{refusal.message}. Count the cards again.")
+                click.confirm(f"Is {body['cards']} right?", abort=True, err=True)
+                body = {**body, "confirmed": True}
+            else:
+                raise
+
+
 def _list(known: list[dict[str, Any]]) -> None:
     for action in known:
         fields = " ".join(map(_field_usage, action["fields"]))
         head = f"{'+' if action['allowed'] else '-'} {action['action']} {fields}".rstrip()
         terminal.print_line(terminal.printable(head), "green" if action["allowed"] else None, bold=action["allowed"])
-        lines = [("", f"{action.get('text') or action['title'] + '.'} By: {', '.join(action['roles'])}.")]
+        lines = [("", f"{action.get('text') or action['title'] + '.'} By: {', '.join(action['roles'])}{_pin(action)}.")]
         if action["why_not"]:
             why = action["why_not"]
             text = f"not now: {why['reason']}{clauses(list(why.get('clause') or ()))}"
             lines.append(("", f"{text}; possible when {why['possible_when']}" if why.get("possible_when") else text))
         terminal.print_pairs(lines)
+
+
+def _pin(action: dict[str, Any]) -> str:
+    return ", with PIN" if action.get("pin") else ""
 
 
 def _field_usage(field: dict[str, Any]) -> str:

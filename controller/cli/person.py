@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from click.shell_completion import CompletionItem
 from controller.cli import terminal
 from controller.cli.config import config_errors
 from controller.cli.options import json_option
+from controller.cli.pin_prompt import read_pin
 from controller.core.actions import Role
 from controller.daemon.config import CONFIG_FILE, ConfigError, ScreenConfig, read_config
 
@@ -150,7 +150,7 @@ def roles(people: PeopleFile, found: Person, roles: tuple[str, ...]) -> str:
 
 @_change
 def remove(people: PeopleFile, found: Person) -> str:
-    """Remove a person, who can then no longer sign in.
+    """Remove a person, who can then no longer sign in. A running daemon signs them out at once.
 
     \b
     Example:
@@ -176,13 +176,10 @@ def _unique(roles: tuple[str, ...]) -> list[Role]:
 
 
 def _new_pin(name: str) -> str:
-    """The hash of a PIN, typed twice without echo, or read from standard input if that is not a terminal."""
+    """The hash of a new PIN, which is typed twice."""
     from controller.daemon.people import hash_pin, pin_fault
 
-    if sys.stdin.isatty():
-        pin = click.prompt(f"PIN of {name}", hide_input=True, confirmation_prompt="Again", err=True)
-    else:
-        pin = sys.stdin.readline().rstrip("\r\n")
+    pin = read_pin(name, twice=True)
     fault = pin_fault(pin)
     if fault:
         raise click.ClickException(fault)

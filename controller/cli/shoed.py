@@ -52,6 +52,7 @@ async def serve(
         api = Api(daemon)
         doors = _open_doors(config, api, stack)
         stack.push_async_callback(api.stream.close)
+        stack.callback(asyncio.create_task(api.keep_ending_sessions(), name="sessions").cancel)
         starting = asyncio.create_task(daemon.start(), name="start")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         stack.callback(starting.cancel)

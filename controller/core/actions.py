@@ -26,21 +26,24 @@ class Role(StrEnum):
 _DEALING = (Role.DEALER, Role.FLOOR)
 _FLOOR = (Role.FLOOR,)
 _SERVICE = (Role.DEALER, Role.FLOOR, Role.TECHNICIAN)
+_VOID = "The round becomes void and all wagers are returned."
 
 
 def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
-class Action(msgspec.Struct, kw_only=True, tag_field="action", tag=_snake):
+class Action(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="action", tag=_snake):
     """Base of the actions."""
 
     roles: ClassVar[tuple[Role, ...]] = _DEALING
     leads_to: ClassVar[type[Event]] = Event  # the state machines must allow this event
     rules: ClassVar[tuple[Rule, ...]] = ()  # cited if the role or the state does not allow it
+    consequence: ClassVar[str] = ""  # what cannot be undone: people are asked before it happens
 
     who: str
     role: Role
+    origin: str = ""  # where it came from: screen, socket
 
 
 # --- opening and closing --------------------------------------------------------------------------------------------
@@ -65,12 +68,14 @@ class CloseTable(Action):
 
     roles = _FLOOR
     leads_to = table.TableClosed
+    consequence = "All decks leave the table for good."
 
 
 class IdleTable(Action):
     """There are no players at the table."""
 
     leads_to = table.TableIdled
+    consequence = "Betting ends, and the cards are spread until a player arrives."
 
 
 class PlayerArrived(Action):
@@ -145,6 +150,7 @@ class RemoveDeck(OnDeck):
 
     roles = _FLOOR
     leads_to = decks.DeckRemoved
+    consequence = "The deck leaves the table for good. Only a new deck can take its place."
 
 
 class RejectDeck(OnDeck):
@@ -152,6 +158,7 @@ class RejectDeck(OnDeck):
 
     leads_to = decks.DeckLockedOut
     rules = (Rule.WRONG_COUNT,)
+    consequence = "The deck is locked out for good and must leave the table."
     reason: str = "a card is damaged"
 
 
@@ -291,12 +298,14 @@ class CountStub(Action):
 
     leads_to = rounds.StubCounted
     cards: int
+    confirmed: bool = False  # counted again, with the same result
 
 
 class AnswerMisdeal(Action):
     """Were the cards misdealt?"""
 
     leads_to = rounds.MisdealAnswered
+    consequence = "The round becomes void. If the cards were not misdealt, the deck is also locked out for good."
     misdealt: bool
 
 
@@ -307,12 +316,14 @@ class ReportFaceUp(Action):
     """A card was found face up while dealing."""
 
     leads_to = rounds.CardFoundFaceUp
+    consequence = "The card goes to the discard rack. A second one in the same deal makes the round void."
 
 
 class ReportDrawnInError(Action):
     """A card was drawn in error and not exposed."""
 
     leads_to = rounds.CardDrawnInError
+    consequence = "The card is set aside and is the next card to be dealt."
 
 
 class ReportDealerExposed(Action):
@@ -320,12 +331,14 @@ class ReportDealerExposed(Action):
 
     leads_to = rounds.DealerCardExposed
     rules = (Rule.DEALER_EXPOSED,)
+    consequence = _VOID
 
 
 class ReportWrongNumber(Action):
     """A hand has the wrong number of cards."""
 
     leads_to = rounds.HandFoundWrong
+    consequence = _VOID
     target: str
     cards: int
 
@@ -342,6 +355,23 @@ class GatherCards(OnDeck):
     leads_to = decks.CardsGathered
     place: str
     cards: int
+    confirmed: bool = False  # counted again, with the same result
+
+
+class GatherAll(OnDeck):
+    """All cards of the deck outside the devices were put on one pile, and the whole pile was counted."""
+
+    leads_to = decks.PileCounted
+    cards: int
+    confirmed: bool = False  # counted again, with the same result
+
+
+class CorrectCount(Action):
+    """The number that the same person entered last was wrong: this is the right one."""
+
+    leads_to = decks.CountCorrected
+    cards: int
+    confirmed: bool = False  # counted again, with the same result
 
 
 class DeclareMissing(OnDeck):
@@ -349,6 +379,7 @@ class DeclareMissing(OnDeck):
 
     roles = _FLOOR
     leads_to = decks.MissingDeclared
+    consequence = "The deck can never be complete again: it is locked out for good and must leave the table."
 
 
 # --- devices --------------------------------------------------------------------------------------------------------
@@ -398,6 +429,7 @@ class AcceptDevice(OnDevice):
 
     roles = (Role.FLOOR, Role.TECHNICIAN)
     leads_to = devices.DeviceAccepted
+    consequence = "The device's events that are missing from the journal are given up."
 
 
 class TakeOutOfService(OnDevice):
@@ -449,7 +481,7 @@ AnyAction = (
     | Wager | CloseBets | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber
-    | ReturnWagers | GatherCards | DeclareMissing
+    | ReturnWagers | GatherCards | GatherAll | CorrectCount | DeclareMissing
     | FreeJam | OpenDevice | TestDevice | EmptyDevice | TryAgain | AcceptDevice | TakeOutOfService | PutInService
     | ChangeMethod | ClearWarning | UnlockPerson
 )  # fmt: skip

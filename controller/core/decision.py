@@ -21,6 +21,8 @@ from controller.core.state import Round, State
 from controller.games import rulebook_of
 from controller.games.rulebook import Rule
 
+DEVICE: Final = "device"  # the origin of what people could also have reported
+
 
 class Decision:
     """What one report leads to, in order: entries for the journal, among them the commands to send afterwards."""
@@ -30,12 +32,15 @@ class Decision:
         self.now_ms = now_ms
         self.entries: list[Entry] = []
         self.cause: Cause | None = None  # the device's event that led to this decision
+        self.origin = ""  # where the report came from that is being handled: screen, socket, device
 
     def emit(self, event: Event, *cited: Rule | str) -> Entry:
         """Emit an event and cite these rules. Instead of a rule, a clause that an earlier event cited may be given."""
         state = self.state
         event.at_ms = self.now_ms
         event.of, self.cause = self.cause, None
+        if self.origin and (self.origin != DEVICE or event.seen_by_devices):
+            event.origin = self.origin
         entry = Entry(state.seq + 1, cite(state, cited), event)
         apply(state, entry)
         self.entries.append(entry)
@@ -58,9 +63,17 @@ class Decision:
                 role=str(action.role),
                 reason=refusal.reason,
                 possible_when=refusal.possible_when,
+                confirm=refusal.confirm,
+                cards=getattr(action, "cards", None) if refusal.confirm else None,
             ),
             *refusal.rules,
         )
+
+    def record_person(self, who: str, first: int) -> None:
+        """Every action is recorded with the person: if no event since this one has, the first that can does."""
+        events: list[Any] = [entry.event for entry in self.entries[first:] if hasattr(entry.event, "who")]
+        if events and not any(event.who for event in events):
+            events[0].who = who
 
     def may(self, event: type[Event], deck: str = "", device: str = "") -> bool:
         """Whether all state machines concerned allow this event now."""

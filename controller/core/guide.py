@@ -13,8 +13,9 @@ from controller.core import ledger
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
+from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
-from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, next_place
+from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, loose_places, next_place
 from controller.core.rules.guards import (
     blocking,
     cannot_start,
@@ -61,14 +62,18 @@ def next_step(state: State, now_ms: int) -> Step:
 
 
 def current_step(state: State, now_ms: int) -> Step:
-    """The next step."""
-    return (
+    """The next step. Where the last count can be corrected, this is offered too."""
+    step = (
         _void(state)
         or _gather(state)
         or _warning(state)
         or _normal(state, now_ms)
         or Step("Wait.", "The devices are working.")
     )
+    if not step.do or correctable(state) is None:
+        return step
+    correction: Offer = {"action": "correct_count"}
+    return msgspec.structs.replace(step, do=(*step.do, correction))
 
 
 # --- when something is wrong ----------------------------------------------------------------------------------------
@@ -115,9 +120,11 @@ def gather_step(state: State, name: str) -> Step:
         declared: Offer = {"action": "declare_missing", "deck": name}
         offers = (gathered, *look, declared) if number > 0 else (declared,)
         return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
+    several = len(loose_places(state, name)) > 1
+    at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
     if place == ledger.TAKEN:
         text = "Put the cards last taken from the shoe on the pile and count them."
-        return Step(text, "They have not been counted.", do=(gathered,))
+        return Step(text, "They have not been counted.", do=(*at_once, gathered))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} is bringing out its cards.", why)
@@ -135,7 +142,10 @@ def gather_step(state: State, name: str) -> Step:
         text = f"Check the {device} and try again, or take all cards out by hand and count them."
         again: Offer = {"action": "try_again", "device": device}
         return Step(text, _refused(state, device), do=(again, *opened, gathered))
-    return Step(f"{first}Gather the cards at {_hand(device or place)} and count them.", why, do=(*opened, gathered))
+    text = f"{first}Gather the cards at {_hand(device or place)} and count them."
+    if several:
+        text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {_hand(device or place)}."
+    return Step(text, why, do=(*opened, *at_once, gathered))
 
 
 def _looking(state: State, deck: str) -> Step | None:

@@ -103,6 +103,20 @@ def partial_moves(cards: Cards, place: str, number: int, target: str) -> list[Mo
     return moves + ([(MISSING, target, number - there)] if number > there else [])
 
 
+def changing_moves(cards: Cards, wanted: Cards) -> list[Move]:
+    """The moves that turn one distribution of the same cards into another."""
+    left = {place: cards.get(place, 0) - wanted.get(place, 0) for place in {**cards, **wanted}}
+    moves: list[Move] = []
+    for source in left:
+        for target in left:
+            number = min(left[source], -left[target])
+            if number > 0:
+                moves.append((source, target, number))
+                left[source] -= number
+                left[target] += number
+    return moves
+
+
 def fault(cards: Cards, size: int) -> str:
     """What is wrong with a ledger; empty if nothing is. MISSING and GONE are negative if there are too many cards."""
     total = least = 0

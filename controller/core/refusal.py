@@ -17,3 +17,4 @@ class Refusal(msgspec.Struct, frozen=True):
     reason: str
     possible_when: str
     rules: tuple[Rule | str, ...] = ()
+    confirm: bool = False  # possible at once if the person confirms it

@@ -75,12 +75,25 @@ class StateSaved(msgspec.Struct, frozen=True):
 
 
 class SignIn(msgspec.Struct, frozen=True):
-    """Somebody entered a name and a PIN. `known`: there is such a person; `right`: it was their PIN."""
+    """Somebody entered a name and a PIN. `known`: there is such a person; `right`: it was their PIN.
+
+    `action`: the PIN was entered for this action alone, and nobody was signed in by it.
+    """
 
     who: str
     roles: tuple[str, ...]
     known: bool
     right: bool
+    via: str = "screen"
+    action: str = ""
+
+
+class SignOut(msgspec.Struct, frozen=True):
+    """A person is no longer signed in, in these roles; `reason` is empty if they signed out themselves."""
+
+    who: str
+    roles: tuple[str, ...]
+    reason: str = ""
     via: str = "screen"
 
 
@@ -98,5 +111,6 @@ Report = (
     | HostBoot
     | StateSaved
     | SignIn
+    | SignOut
     | Tick
 )

@@ -110,6 +110,18 @@ class Round(msgspec.Struct):
     wagers_open: bool = True  # wagers are still on the table
 
 
+class LastCount(msgspec.Struct):
+    """The last count that a person entered. It can be corrected while the deck's cards are still as it left them."""
+
+    event: int  # its number
+    who: str
+    deck: str
+    place: str
+    cards: int
+    before: dict[str, int]  # the deck's cards before it
+    left: dict[str, int]  # and after it
+
+
 class Warned(msgspec.Struct):
     """A warning, which stays until its cause is gone and a person has cleared it."""
 
@@ -157,6 +169,7 @@ class State(msgspec.Struct):
     rounds_uncounted: int = 0
     warnings: dict[str, Warned] = {}
     wrong_pins: dict[str, WrongPins] = {}
+    last_count: LastCount | None = None
     host: Host | None = None
     why: str = ""  # why the table is suspended or betting was withdrawn
 

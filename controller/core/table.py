@@ -18,7 +18,7 @@ from controller.core.actions import (
     ReceiveDeck,
     RequireRecut,
 )
-from controller.core.decision import HANDLERS, Decision, why_not
+from controller.core.decision import DEVICE, HANDLERS, Decision, why_not
 from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
 from controller.core.guide import next_step
@@ -34,10 +34,12 @@ from controller.core.reports import (
     LinkLost,
     Report,
     SignIn,
+    SignOut,
     StateSaved,
     Tick,
 )
 from controller.core.rules import (  # noqa: F401 - importing a module registers its handlers
+    correcting,
     dealing,
     devices,
     gathering,
@@ -67,6 +69,8 @@ class Table:
     def handle(self, report: Report, now: float) -> list[Entry]:
         """Decide what follows from a report at this time, in seconds of the table's clock; time never runs back."""
         decision = Decision(self.state, self._now_ms(now))
+        if type(report) is DeviceEvent:
+            decision.origin = DEVICE
         _REPORT_HANDLERS.get(type(report), _act)(decision, report)
         check_deadlines(decision)
         follow(decision)
@@ -94,6 +98,7 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceAhead: links.ahead,
     LinkLost: links.lost,
     SignIn: sign_in.sign_in,
+    SignOut: sign_in.sign_out,
     HostBoot: links.host_started,
     StateSaved: links.state_saved,
     Tick: lambda decision, report: None,
@@ -102,10 +107,14 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
 
 def _act(d: Decision, action: Action) -> None:
     """Handle what a person did or asks for, or refuse it with a reason."""
+    d.origin = action.origin
+    first = len(d.entries)
     action = _with_known_names(d.state, action)
     refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or HANDLERS[type(action)](d, action)
     if refusal:
         d.refuse(action, refusal)
+    d.origin = ""  # what follows automatically has no origin of its own
+    d.record_person(action.who, first)
 
 
 def _with_known_names(state: State, action: Action) -> Action:

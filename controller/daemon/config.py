@@ -79,6 +79,7 @@ class ScreenConfig(msgspec.Struct, forbid_unknown_fields=True):
     people: str = "/etc/shoed/people.toml"
     dealer_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 480  # signed out when idle for this long
     floor_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 5
+    longest_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 720  # signed out after this long in any case
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True):
@@ -322,4 +323,5 @@ listen = "127.0.0.1:8053"
 people = "/etc/shoed/people.toml"   # written by `shoectl person add`
 dealer_minutes = 480            # signed out when idle for this long
 floor_minutes = 5
+longest_minutes = 720           # signed out after this long in any case
 """

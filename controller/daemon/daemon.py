@@ -262,7 +262,7 @@ class Daemon:
             )
             self.setup = self.state.setup
             return
-        self.take(Configure(who="configuration", role=Role.TECHNICIAN, setup=self.setup))
+        self.take(Configure(who="configuration", role=Role.TECHNICIAN, setup=self.setup, origin="configuration"))
 
     def _connect(self, name: str) -> DeviceLine:
         assert self.live is not None

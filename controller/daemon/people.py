@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,6 +20,8 @@ from controller.daemon.config import ConfigError, parse_toml
 
 PIN_DIGITS = (4, 12)
 SCRYPT = {"n": 2**14, "r": 8, "p": 1}  # 16 MB and about 50 ms per attempt
+DIGEST_BYTES = 32
+MAX_MEMORY = 256 << 20
 NAME = re.compile(r"[^\W_][\w .'-]{0,39}")
 
 
@@ -39,7 +42,7 @@ class PeopleFile(msgspec.Struct, forbid_unknown_fields=True):
 def hash_pin(pin: str, salt: bytes | None = None) -> str:
     """The salted hash that is stored of a PIN."""
     salt = salt or secrets.token_bytes(16)
-    digest = hashlib.scrypt(pin.encode(), salt=salt, dklen=32, maxmem=64 << 20, **SCRYPT)
+    digest = hashlib.scrypt(pin.encode(), salt=salt, dklen=DIGEST_BYTES, maxmem=MAX_MEMORY, **SCRYPT)
     parts = [
         str(SCRYPT["n"]),
         str(SCRYPT["r"]),
@@ -49,15 +52,30 @@ def hash_pin(pin: str, salt: bytes | None = None) -> str:
     return "scrypt$" + "$".join(parts)
 
 
+class _StoredHash(NamedTuple):
+    n: int
+    r: int
+    p: int
+    salt: bytes
+    digest: bytes
+
+
+def _read_hash(stored: str) -> _StoredHash:
+    """The parts of a stored hash; ValueError if it is damaged or would take too much memory to check."""
+    kind, n, r, p, salt, digest = stored.split("$")
+    found = _StoredHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(digest))
+    power_of_two = found.n > 1 and found.n & (found.n - 1) == 0
+    small = min(found.r, found.p) > 0 and 128 * found.r * (found.n + found.p + 2) <= MAX_MEMORY
+    if kind != "scrypt" or not power_of_two or not small or len(found.digest) != DIGEST_BYTES:
+        raise ValueError("not a scrypt hash")
+    return found
+
+
 def pin_matches(pin: str, stored: str) -> bool:
     """Whether a PIN matches a stored hash; takes the same time whether or not it does."""
-    kind, n, r, p, salt, digest = stored.split("$")
-    if kind != "scrypt":
-        raise ValueError("not a scrypt hash")
-    computed = hashlib.scrypt(
-        pin.encode(), salt=base64.b64decode(salt), n=int(n), r=int(r), p=int(p), dklen=32, maxmem=256 << 20
-    )
-    return hmac.compare_digest(computed, base64.b64decode(digest))
+    n, r, p, salt, digest = _read_hash(stored)
+    computed = hashlib.scrypt(pin.encode(), salt=salt, n=n, r=r, p=p, dklen=DIGEST_BYTES, maxmem=MAX_MEMORY)
+    return hmac.compare_digest(computed, digest)
 
 
 @functools.cache
@@ -93,7 +111,7 @@ def read_people(path: Path) -> PeopleFile:
         if not person.roles:
             raise ConfigError(f"{path}: {person.name} has no role; expected one of {', '.join(Role)}")
         try:
-            pin_matches("", person.pin)
+            _read_hash(person.pin)
         except (ValueError, TypeError):
             remedy = "set a new PIN: shoectl person pin"
             raise ConfigError(f"{path}: {person.name}: the PIN's hash is damaged; {remedy}") from None
@@ -102,6 +120,29 @@ def read_people(path: Path) -> PeopleFile:
     if twice:
         raise ConfigError(f"{path}: {twice} is listed twice")
     return people
+
+
+class PeopleReader:
+    """Reads the people file again only if it has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._people = PeopleFile()
+
+    def read(self) -> PeopleFile:
+        """The people file as it is now; ConfigError says what is wrong with it."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            self._seen = None
+            return PeopleFile()
+        except OSError as error:
+            raise ConfigError(f"{self._path}: {error.strerror}") from None
+        seen = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if seen != self._seen:
+            self._people, self._seen = read_people(self._path), seen
+        return self._people
 
 
 def write_people(path: Path, people: PeopleFile) -> None:

@@ -66,24 +66,52 @@ async function signOut(person) {
 
 /** Ask a person with one of these roles to sign in; resolves to true once someone has. */
 export function askSignIn(roles = null) {
-  return new Promise((resolve) => {
-    let done = false;
-    const finish = () => resolve(done);
+  return askPerson(roles ? `Sign in: ${roles.map(roleWords).join(" or ")}` : "Sign in", roles, null, async (name, pin) => {
+    use(await post("session", { name, pin }));
+    notice(`${name} has signed in.`);
+  }).catch((error) => { notice(refusalWords(error), "refused"); return false; });
+}
+
+/** Ask a person with one of these roles for the PIN that an action needs; `send` gets the name and the PIN.
+ * Resolves to true once it is done, to false if nobody entered a PIN; rejects if the table refuses. */
+export function askPin(title, roles, send) {
+  return askPerson(`${title}: PIN`, roles, people.find((person) => roles.includes(person.role))?.name, send);
+}
+
+const TRY_AGAIN = ["wrong_pin", "locked_out", "unreachable"];
+
+/** Ask who it is, unless that is clear, and for the PIN. */
+function askPerson(title, roles, name, send) {
+  return new Promise((resolve, reject) => {
+    let settle = () => resolve(false);
+    const end = (how) => { settle = how; closeDialog(); };
     Promise.all([get("people"), simulatedPins()]).then(([{ people: list }, pins]) => {
       const fit = list.filter((person) => !roles || person.roles.some((role) => roles.includes(role)));
-      const title = roles ? `Sign in: ${roles.map(roleWords).join(" or ")}` : "Sign in";
       const body = el("div", { class: "dialog-body" });
-      const pick = (person) => pinPad(body, person, pins.get(person.name), () => { done = true; closeDialog(); });
-      body.append(el("div", { class: "choices", role: "group", "aria-label": "Who are you?" },
+      const pick = (person) => pinPad(body, person, pins.get(person.name), async (pin) => {
+        try {
+          await send(person.name, pin);
+          end(() => resolve(true));
+        } catch (error) {
+          if (TRY_AGAIN.includes(error.code)) throw error;
+          end(() => reject(error));
+        }
+      });
+      const choose = () => body.replaceChildren(el("div", { class: "choices", role: "group", "aria-label": "Who are you?" },
         ...fit.map((person) => {
           const left = person.locked_until_ms ? person.locked_until_ms - nowMs() : 0;
           return el("button", { type: "button", class: "choice", onclick: () => pick(person) },
             el("strong", { text: person.name }), el("span", { text: capitalise(person.roles.map(roleWords).join(", ")) }),
             left > 0 ? el("span", { class: "locked", text: `Locked out, ${duration(left)} left` }) : null);
         })),
-        fit.length ? null : el("p", { text: "Nobody has this role. A technician can add people: shoectl person add." }));
-      openDialog(title, [body], finish, "pin");
-    }).catch((error) => { notice(refusalWords(error), "refused"); resolve(false); });
+        ...(fit.length ? [] : [el("p", { text: "Nobody has this role. A technician can add people: shoectl person add." })]));
+      choose();
+      openDialog(title, [body], () => settle(), "pin");
+      const known = fit.find((person) => person.name === name);
+      if (!known) return;
+      pick(known);
+      if (fit.length > 1) body.append(el("button", { type: "button", class: "wide-button", onclick: choose }, "Somebody else"));
+    }).catch(reject);
   });
 }
 
@@ -94,7 +122,7 @@ async function simulatedPins() {
   return new Map((found.people ?? []).map((person) => [person.name, person.pin]));
 }
 
-function pinPad(body, person, pin, onSignedIn) {
+function pinPad(body, person, pin, enter) {
   let busy = false;
   const answer = el("p", { class: "pin-answer", role: "alert" });
   const input = el("input", {
@@ -109,9 +137,7 @@ function pinPad(body, person, pin, onSignedIn) {
     if (busy || !input.value) return;
     busy = true;
     try {
-      use(await post("session", { name: person.name, pin: input.value }));
-      notice(`${person.name} has signed in.`);
-      onSignedIn();
+      await enter(input.value);
     } catch (error) {
       const wait = error.retryAfterMs ? ` ${duration(error.retryAfterMs)} left.` : "";
       answer.replaceChildren(...refusalWords(error), wait);
@@ -143,10 +169,9 @@ export function lockOuts(locked) {
 }
 
 async function unlock(name) {
-  if (!hasRole(["floor"]) && !(await askSignIn(["floor"]))) return;
   try {
-    await post("people/unlock", { name });
-    notice(`${name} may try again.`);
+    const ended = await askPin("End the lock-out", ["floor"], (by, pin) => post("people/unlock", { name, by, pin }));
+    if (ended) notice(`${name} may try again.`);
   } catch (error) {
     notice(refusalWords(error), "refused");
   }

@@ -1,7 +1,7 @@
 // The actions of the table: buttons for the current step, the dealer's buttons, all other actions, and their forms.
 // Which are allowed, which fields they have and which roles they need comes from the daemon; no rules are coded here.
 
-import { askSignIn, hasRole } from "./access.js";
+import { askPin, askSignIn, hasRole } from "./access.js";
 import { get, post } from "./api.js";
 import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
@@ -16,7 +16,7 @@ const GROUPS = [
   ["The round", ["wager", "close_bets", "deal_cards", "finish_deal", "request_card", "players_acted", "reveal_dealer",
     "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
   ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
-    "return_wagers", "gather_cards", "declare_missing"]],
+    "return_wagers", "gather_all", "gather_cards", "correct_count", "declare_missing"]],
   ["Decks", ["receive_deck", "accept_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
     "remove_deck"]],
@@ -26,8 +26,6 @@ const GROUPS = [
     "unlock_person"]],
 ];
 
-// An accidental touch must not void a round or close the table.
-const ASK_FIRST = new Set(["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "idle_table", "close_table"]);
 const HIDDEN = new Set(["configure"]); // comes from the configuration file
 
 let known = new Map();
@@ -104,7 +102,7 @@ function now(name) {
 
 function padlock(action, given = {}) {
   const roles = rolesOf(action, given);
-  return hasRole(roles) ? null : icon("lock", `needs ${roles.map(roleWords).join(" or ")}:`);
+  return hasRole(roles) && !needsPin(action, given) ? null : icon("lock", `needs ${roles.map(roleWords).join(" or ")}:`);
 }
 
 function offerTitle(action, offer) {
@@ -147,13 +145,19 @@ function rolesOf(action, given) {
   return { floor: ["floor"], technician: ["floor", "technician"] }[warned?.needs] ?? action.roles;
 }
 
+/** Whether whoever takes this action enters their PIN for it: what a dealer may not do, nobody does in their place. */
+const needsPin = (action, given) => !rolesOf(action, given).includes("dealer");
+
+const openFields = (action, given) => action.fields.filter((field) => !(field.name in given) && field.name !== "confirmed");
+const isCount = (action) => action.fields.some((field) => field.name === "confirmed");
+
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
 async function begin(action, given = {}, all = false) {
   const roles = rolesOf(action, given);
-  if (!hasRole(roles) && !(await askSignIn(roles))) return;
-  const open = action.fields.filter((field) => !(field.name in given));
+  if (!needsPin(action, given) && !hasRole(roles) && !(await askSignIn(roles))) return;
+  const open = openFields(action, given);
   const ask = open.some((field) => field.required || field.type === "integers" || all);
-  if (ask || ASK_FIRST.has(action.action)) openForm(action, given);
+  if (ask || action.consequence) openForm(action, given);
   else {
     if (byId("dialog").open) closeDialog();
     await submit(action, given).catch((error) => notice(refusalWords(error), "refused"));
@@ -162,19 +166,21 @@ async function begin(action, given = {}, all = false) {
 
 async function submit(action, fields) {
   const { action: _, ...values } = fields;
-  const [role, ...others] = rolesOf(action, values);
-  const wanted = others.length ? {} : { role };
+  const roles = rolesOf(action, values);
+  const wanted = roles.length > 1 ? {} : { role: roles[0] };
+  const send = (who = {}) => post("actions", { action: action.action, ...values, ...wanted, ...who });
   heldAt = table.seq;
   show();
   setTimeout(() => { heldAt = -1; show(); }, HELD_MS);
-  await post("actions", { action: action.action, ...values, ...wanted });
+  if (!needsPin(action, values)) await send();
+  else if (!(await askPin(action.title, roles, (name, pin) => send({ name, pin })))) return;
   notice(`${action.title}: done.`);
 }
 
 function openForm(action, given) {
   const values = { ...given };
   const answer = el("p", { class: "form-answer", role: "alert" });
-  const open = action.fields.filter((field) => !(field.name in given));
+  const open = openFields(action, given);
   const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
   let origin = null; // where a deck was prepared: asked for only if it was
   const check = () => {
@@ -193,6 +199,8 @@ function openForm(action, given) {
         await submit(action, values);
         closeDialog();
       } catch (error) {
+        if (error.confirm) askConfirmation(action, given, values, error);
+        else if (!form.isConnected) notice(refusalWords(error), "refused"); // the PIN was asked for in its place
         answer.replaceChildren(...refusalWords(error));
         check();
       }
@@ -200,11 +208,22 @@ function openForm(action, given) {
   },
   fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
   ...open.map((field) => fieldset(field, set(field.name), given)),
-  open.length || action.fields.length ? null : el("p", { text: "Confirm this action?" }),
+  action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null,
   answer, send);
   origin = form.querySelector("[data-field=came_from]");
-  openDialog(action.title, [form]);
+  openDialog(action.title, [form], null, isCount(action) ? "blind" : "");
   check();
+}
+
+/** A number does not match: it is accepted if the person has counted again and confirms it. */
+function askConfirmation(action, given, values, error) {
+  const confirm = () => submit(action, { ...values, confirmed: true })
+    .catch((again) => notice(refusalWords(again), "refused")).finally(closeDialog);
+  openDialog("Count again", [el("div", { class: "dialog-body form confirm" },
+    el("p", { role: "alert", text: `${capitalise(error.message)}. Count the cards again.` }),
+    el("button", { type: "button", class: "primary wide-button", onclick: () => openForm(action, given) }, "Enter another number"),
+    el("button", { type: "button", class: "wide-button", data: { confirm: values.cards }, onclick: confirm }, `I counted again: ${values.cards}`))],
+  null, "blind");
 }
 
 // --- fields, made for fingers ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ class ApiError extends Error {
     this.hint = error.hint ?? "";
     this.clause = error.clause ?? [];
     this.retryAfterMs = error.retry_after_ms ?? 0;
+    this.confirm = Boolean(error.confirm); // accepted if the person confirms it
   }
 }
 

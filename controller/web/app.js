@@ -156,7 +156,11 @@ function drawSoon() {
 
 new Stream({
   table: (next) => { waiting = next; drawSoon(); },
-  journal: (event) => { newEvents.push(event); drawSoon(); },
+  journal: (event) => {
+    newEvents.push(event);
+    drawSoon();
+    if (event.kind.startsWith("access.")) refreshSession().catch(() => {}); // somebody may no longer be signed in here
+  },
   stale: showStale,
   fresh: showFresh,
 });

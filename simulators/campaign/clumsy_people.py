@@ -107,6 +107,7 @@ class ClumsyPeople(People):
             "method": rng.choice(list(Method)),
             "person": WHO[Role.DEALER],
             "warning": rng.choice([*state.warnings, "shoe.jam"]),
+            "confirmed": rng.random() < 0.5,
         }
         fields = {name: values[name] for name in kind.__struct_fields__ if name in values}
         return kind(who=WHO[role], role=role, **fields)

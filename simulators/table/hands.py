@@ -14,7 +14,7 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action
 from controller.core.machines import DeckState, DeviceState
-from controller.core.rules.gathering import UNABLE
+from controller.core.rules.gathering import UNABLE, emptied_by_device
 from controller.core.rules.guards import inside
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
@@ -27,17 +27,12 @@ RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 INFEED: Final = Spot(CardPlace.INFEED)
 SHOE: Final = Spot(CardPlace.SHOE)
+_SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
 SOURCE: Final = {
     Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
     Method.HAND: Spot(CardPlace.TABLE, -2),
 }  # decks lie from 0 on
-_SENSORS: Final = {
-    INFEED: "shuffler",
-    Spot(CardPlace.OUTPUT): "shuffler",
-    SHOE: "shoe",
-    Spot(CardPlace.HELD): "shoe",
-}  # where a device notices cards that are put in or taken out
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
     act.RemoveStub,
@@ -187,40 +182,6 @@ class TableHands:
         for spot in (INFEED, SHOE, *SOURCE.values()):
             self.house.cards.pick(deck, spot, self.own(deck))
 
-    def spots_at(self, place: str) -> list[Spot]:
-        """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
-        if place in (ledger.EXIT, ledger.TRAY):
-            return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
-        if place in (ledger.MANUAL_SHOE, ledger.HAND):
-            return [SOURCE[Method(place)]]
-        if place == ledger.DEALER or place.startswith("seat"):
-            return [hand(place)]
-        if place == ledger.TABLE:
-            return [self.own(deck) for deck in self.house.decks]
-        found = CardPlace[place.upper()]
-        return self.house.cards.spots(found) if found is CardPlace.SHELVES else [Spot(found)]
-
-    def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
-        """Move cards from the top of a spot, of one deck or of any; the answer is how many.
-
-        Without a target, each card goes to the pile of its deck. Sensors notice cards that appear or are gone.
-        """
-        cards, devices = self.house.cards, self.house.wired
-        sensors = {spot: devices[device].device for spot, device in _SENSORS.items() if device in devices}
-        before = {spot: cards.count(spot) > 0 for spot in sensors}
-        moved = [card for card in cards.pile(source) if not deck or card.deck == deck][:number]
-        at_exit = [wired.device for wired in devices.values() if wired.device.mechanics.exit == source]
-        if at_exit and moved:  # the sensor of an exit notices when all its cards are taken
-            moved = at_exit[0].take(ON_THE_TABLE, self.house.now)
-            source = ON_THE_TABLE
-        for card in reversed(moved):
-            cards.move_card(card, source, target or self.own(card.deck))
-        for spot, device in sensors.items():
-            if before[spot] != (cards.count(spot) > 0):
-                device.sense(spot, self.house.now)
-        self.house.look()
-        return len(moved)
-
     # --- cards with another back ------------------------------------------------------------------------------------
 
     def foreign(self, deck: str) -> bool:
@@ -323,6 +284,17 @@ class TableHands:
         number = self._put_back(deck) if place == ledger.TAKEN else 0
         return number + sum(self._fetch(spot, self.own(deck), deck) for spot in self.spots(place))
 
+    def gather_all(self, deck: str) -> int:
+        """Fetch the cards of a deck from everywhere outside working devices to its pile, and count the pile."""
+        self._put_back(deck)
+        spots = [RACK, *SOURCE.values(), *self.house.cards.spots(CardPlace.HAND)]
+        for device in self.house.wired:
+            if not emptied_by_device(self.house.state, ledger.IN_DEVICE[device][0]):
+                spots += self.spots(device)
+        for spot in spots:
+            self._fetch(spot, self.own(deck), deck)
+        return sum(card.deck == deck for card in self.house.cards.pile(self.own(deck)))
+
     def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
         """Take the cards of a deck, or all, from a spot; at an exit the sensor sees it, and all of them come."""
         cards = self.house.cards
@@ -363,6 +335,40 @@ class TableHands:
                 if card.deck == deck and card.index < DECK_SIZE:
                     cards.move_card(card, spot, own)
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
+
+    def spots_at(self, place: str) -> list[Spot]:
+        """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
+        if place in (ledger.EXIT, ledger.TRAY):
+            return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
+        if place in (ledger.MANUAL_SHOE, ledger.HAND):
+            return [SOURCE[Method(place)]]
+        if place == ledger.DEALER or place.startswith("seat"):
+            return [hand(place)]
+        if place == ledger.TABLE:
+            return [self.own(deck) for deck in self.house.decks]
+        found = CardPlace[place.upper()]
+        return (self.house.cards.spots(found) if found is CardPlace.SHELVES else []) or [Spot(found)]
+
+    def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
+        """Move cards from the top of a spot, of one deck or of any; the answer is how many.
+
+        Without a target, each card goes to the pile of its deck. Sensors notice cards that appear or are gone.
+        """
+        cards, devices = self.house.cards, self.house.wired
+        sensors = {spot: devices[device].device for spot, device in _SENSED.items() if device in devices}
+        before = {spot: cards.count(spot) > 0 for spot in sensors}
+        moved = [card for card in cards.pile(source) if not deck or card.deck == deck][:number]
+        at_exit = [wired.device for wired in devices.values() if wired.device.mechanics.exit == source]
+        if at_exit and moved:  # the sensor of an exit notices when all its cards are taken
+            moved = at_exit[0].take(ON_THE_TABLE, self.house.now)
+            source = ON_THE_TABLE
+        for card in reversed(moved):
+            cards.move_card(card, source, target or self.own(card.deck))
+        for spot, device in sensors.items():
+            if before[spot] != (cards.count(spot) > 0):
+                device.sense(spot, self.house.now)
+        self.house.look()
+        return len(moved)
 
     # --- devices ----------------------------------------------------------------------------------------------------
 
@@ -420,6 +426,7 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.FinishDeal: lambda hands, action: hands._deal_reported(),
     act.ReportFaceUp: lambda hands, action: hands._expose(),
     act.GatherCards: lambda hands, action: hands.gather(action.deck, action.place),
+    act.GatherAll: lambda hands, action: hands.gather_all(action.deck),
     act.FreeJam: lambda hands, action: hands.free_jam(action.device),
     act.TryAgain: lambda hands, action: hands.see_to(action.device),
 }

@@ -14,6 +14,7 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
 from controller.core.events.event import Entry
+from controller.core.events.table import ActionRefused
 from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
@@ -35,13 +36,18 @@ LOOK_AGAIN_S: Final = 10.0  # how long a person who has nothing to do looks away
 CUT_DEPTH: Final = 20
 _PUT_IN: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED, DeckState.LOADED)
 _LEFT_TO_OTHERS: Final = frozenset(  # decisions of the house, and what `finish_deal` reports at once
-    {"take_out_of_service", "put_in_service", "change_method", "close_bets", "deal_cards"}
+    {"take_out_of_service", "put_in_service", "change_method", "close_bets", "deal_cards", "correct_count"}
 )
 
 
 def taken(made: list[Entry]) -> bool:
     """Whether the table accepted an action."""
     return not any(event.kind in ("action.refused", "cut.refused") for event in made)
+
+
+def asked_to_confirm(made: list[Entry]) -> bool:
+    """Whether the table wants a number confirmed."""
+    return any(isinstance(entry.event, ActionRefused) and entry.event.confirm for entry in made)
 
 
 class NoMoreDecks(Exception):
@@ -55,6 +61,7 @@ class People:
         self.house = house
         self.hands = TableHands(house)
         self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
+        self.in_one_pile = False  # they gather a deck as a whole instead of place by place
 
     # --- whole courses ----------------------------------------------------------------------------------------------
 
@@ -175,7 +182,10 @@ class People:
         kind = ACTIONS[str(offer["action"])]
         given = {name: value for name, value in offer.items() if name != "action"}
         role = next((role for role in step.by if role in kind.roles), kind.roles[0])
-        return taken(self.tell(kind, role=role, **given, **fields))
+        made = self.tell(kind, role=role, **given, **fields)
+        if asked_to_confirm(made):  # they count again
+            made = self.tell(kind, role=role, **given, **fields, confirmed=True)
+        return taken(made)
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
         """Move the cards, and see what the guide leaves open of this action; None if it is not for them now."""
@@ -194,6 +204,8 @@ class People:
             number = self.hands.gather(deck, str(offer["place"]))
             self.house.look()
             return None if offer["place"] == ledger.MISSING and number < 1 else {"cards": number}
+        if name == "gather_all":
+            return {"cards": self.hands.gather_all(deck)} if self.in_one_pile else None
         if name == "empty_device":
             lost = [name for name, found in state.decks.items() if found.cards.get(ledger.MISSING)]
             return {} if any(self.hands.in_device(name, device) for name in lost) else None

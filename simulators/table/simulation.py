@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
+
 from controller.core.actions import Action, Role
 from controller.daemon.people import PeopleFile as SignInPeople
 from controller.daemon.people import Person, hash_pin
@@ -44,7 +46,7 @@ class Simulation:
             tuple(endpoints),
             daemon.setup,
             lambda: daemon.state,
-            daemon.take,
+            lambda action: daemon.take(msgspec.structs.replace(action, origin="robot")),
             hands.look,
             lambda: endpoints["shuffler"].driver.now(),
         )

@@ -170,6 +170,8 @@ def test_requests_right_and_wrong(table: Table, door: str, request: tuple[str, s
     method, path, asked, body = request
     if path == "/api/v1/session" and method == "POST" and door == "screen":
         return  # wrong PINs lock everyone out; test_app.py covers them
+    if b'"pin"' in (body or b"") or b'"name"' in (body or b""):
+        return  # likewise; test_pins.py covers them
     before = served.table()["seq"]
     if door == "socket":
         answer = served.ask(method, asked, body)

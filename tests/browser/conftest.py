@@ -230,6 +230,7 @@ class Person:
         before = self.shoed.get("table")["seq"]
         if not self.page.js("document.querySelector('#offers button:not(:disabled)') !== null"):
             return ""
+        self.page.js("document.querySelector('#notice button')?.click()")  # what was noticed before
         self.page.click("#offers button:not(:disabled)")
         self.page.wait(
             "document.querySelector('dialog').open || document.querySelector('.notice') !== null"
@@ -237,7 +238,6 @@ class Person:
         )
         if self.page.js("document.querySelector('dialog').open"):
             self.fill_form()
-            self.page.wait("!document.querySelector('dialog').open")
         end = time.monotonic() + 10
         while self.shoed.get("table")["seq"] == before:
             assert time.monotonic() < end, f"nothing happened after {found!r}: {self.page.text('#notice')}"
@@ -251,7 +251,18 @@ class Person:
         self.page.click(f"dialog .action[data-action={action}]")
         for name, value in fields.items():
             self.page.click(f"dialog fieldset[data-field={name}] .choice", value)
-        self.page.click("dialog button[type=submit]")
+        self.submit()
+
+    def submit(self) -> None:
+        """Submit the open form, if there is one, and enter the PIN if the action needs it."""
+        if not self.page.js("document.querySelector('dialog').classList.contains('pin')"):
+            self.page.click("dialog button[type=submit]")
+            self.page.wait("!document.querySelector('dialog').open || document.querySelector('dialog.pin') !== null")
+        if self.page.js("document.querySelector('dialog').open"):
+            if not self.page.js("document.querySelector('dialog .pad') !== null"):
+                self.page.click("dialog .choice", "Flo")
+            self.page.see("dialog .pin-who")
+            self.enter_pin(PINS[self.page.js("document.querySelector('dialog .pin-who strong').innerText")])
         self.page.wait("!document.querySelector('dialog').open")
 
     def fill_form(self) -> None:
@@ -278,14 +289,20 @@ class Person:
                 self.page.click(f"{field} .pad button", "0")
             elif not self.page.js(f"!!document.querySelector('{field} [aria-pressed=true]')"):
                 self.page.click(f"{field} .choice", CHOICES.get(name, ""))
-        self.page.click("dialog button[type=submit]")
+        self.submit()
 
     @staticmethod
     def _cards(picture: dict[str, Any], given: dict[str, str]) -> int:
-        """How many cards a person would count at the place that the form names; a device is emptied as a whole."""
+        """How many cards a person would count at the place that the form names; a device is emptied as a whole.
+
+        A form without a place is about the whole pile: all cards but those that a working device brings out.
+        """
         place = given.get("place", "")
         places = next((inside for inside in IN_DEVICE.values() if place in inside), (place,))
+        working = {device["name"] for device in picture["devices"] if device["state"] in ("ready", "working")}
+        kept = {one for device in working for one in IN_DEVICE[device]}
         for deck in picture["decks"]:
             if deck["name"] == given.get("deck"):
+                places = places if place else tuple(set(deck["cards"]) - kept)
                 return sum(deck["cards"].get(one, 0) for one in places)
         raise AssertionError(f"nothing to count: {given}")

@@ -118,7 +118,13 @@ def test_doing_and_being_refused(table: Served) -> None:
     assert "floor" in output
     refusals = json_lines(done("events", "--kind", "action.refused", "--json"))
     assert "verify_deck" in json.dumps(refusals[-1]["data"])
-    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--json"))
+    prepared = ("do", "receive_deck", "deck=blue-90", "back=blue", "prepared=yes", "--role", "dealer")
+    assert "where the deck was inspected" in complaint(shoectl(*prepared))
+    done(*prepared, "came_from=the card room")
+    assert "accepted deck blue-90" in done("do", "accept_deck", "deck=blue-90")
+    done("do", "remove_deck", "deck=blue-90", "--yes")
+    assert "The deck leaves the table for good." in complaint(shoectl("do", "remove_deck", "deck=red-90"))
+    answer = json.loads(done("do", "remove_deck", "deck=red-90", "--yes", "--json"))
     assert answer["done"] is True
     assert answer["events"][0]["kind"] == "deck.removed"
 

@@ -292,7 +292,7 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     house.ask(act.ReturnWagers)
     step = house.table.next_step()
     assert step.text == "Put the cards last taken from the shoe on the pile and count them."
-    assert step.do == ({"action": "gather_cards", "deck": "red-1", "place": "taken"},)
+    assert step.do[-1] == {"action": "gather_cards", "deck": "red-1", "place": "taken"}
     assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["possible_when"] == "taken is empty"
     house.ask(act.GatherCards, "red-1", "taken", exit_)
     house.move_all("rack" if what == "stub" else "seat1", "table")

@@ -115,6 +115,7 @@ class Outside:
                 role=str(action.role),
                 reason=error["message"],
                 possible_when=error["hint"],
+                confirm=error.get("confirm", False),
             )
             return [Entry(0, (), refused)]
         assert status in (200, 503), content

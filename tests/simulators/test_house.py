@@ -149,6 +149,20 @@ def test_a_shoe_that_fails_in_the_deal_voids_the_round(
     assert due == ["red-1", "blue-1"]  # a voided deal counts for alternation
 
 
+@pytest.mark.parametrize("fault", [FaultName.JAM, FaultName.DOUBLE_FEED, FaultName.SHORT_FEED])
+def test_people_who_gather_a_deck_on_one_pile_come_back_to_play(
+    houses: list[House], tmp_path: Path, fault: FaultName
+) -> None:
+    house, people = opened(houses, tmp_path)
+    people.in_one_pile = True
+    house.sim.shoe.inject(fault, house.now, after_cards=7)  # two hands have their cards
+    assert people.play(SEATS)
+    assert "round.voided" in kinds(house)
+    assert "pile.counted" in kinds(house)
+    assert "ledger.disagreed" not in kinds(house)[kinds(house).index("pile.counted") :]
+    assert people.play(SEATS)
+
+
 @pytest.mark.parametrize("fault", [FaultName.MISCOUNT, FaultName.MISSING_CARD, FaultName.EXTRA_CARD])
 def test_a_wrong_count_locks_the_deck_out_for_good(houses: list[House], tmp_path: Path, fault: FaultName) -> None:
     house, people = opened(houses, tmp_path)

@@ -381,14 +381,18 @@ class House:
     # --- people -----------------------------------------------------------------------------------------------------
 
     def do(self, action: Action) -> list[Entry]:
-        """A person acts."""
-        return self.handle(action)  # type: ignore[arg-type]  # the union of all actions
+        """A person acts, and the journal says who."""
+        made = self.handle(action)  # type: ignore[arg-type]  # the union of all actions
+        assert any(event.data.get("who") == action.who for event in made), (action, made)
+        return made
 
     def ask(
         self, kind: type[Action], *fields: Any, role: Role | None = None, who: str = "", **more: Any
     ) -> list[Entry]:
-        """A person with a suitable role acts; the action must not be refused."""
+        """A person with a suitable role acts, and confirms a number if asked to; the action must not be refused."""
         made = self.attempt(kind, *fields, role=role, who=who, **more)
+        if any(event.data.get("confirm") for event in made):
+            made = self.attempt(kind, *fields, role=role, who=who, **more, confirmed=True)
         refused = [event for event in made if event.kind in ("action.refused", "cut.refused")]
         assert not refused, refused
         return made
@@ -538,7 +542,7 @@ class House:
         number = sum(self.cards[name].get(spot, 0) for spot in places)
         for spot in places:
             self.move(name, spot, "table", self.cards[name].get(spot, 0))
-        return not_refused(self.attempt(act.GatherCards, name, place, number))
+        return not_refused(self.attempt(act.GatherCards, name, place, number, confirmed=True))
 
     def gather_real(self, deck: str, target: str) -> None:
         """Move all real cards of a deck from the table and the rack to one place."""

@@ -6,7 +6,10 @@ from __future__ import annotations
 from controller.core import ledger
 from controller.core.changes.change import changes
 from controller.core.events.decks import (
+    CardsGathered,
     CountAccepted,
+    CountCorrected,
+    CountRejected,
     CutMade,
     DeckChangeDue,
     DeckGathered,
@@ -17,11 +20,13 @@ from controller.core.events.decks import (
     DeckRecutOrdered,
     DeckRemoved,
     DeckShuffledByHand,
+    PileCounted,
     RecutCancelled,
     ShuffleStarted,
 )
+from controller.core.events.rounds import StubCounted
 from controller.core.events.table import TurnPassed
-from controller.core.state import Deck, State
+from controller.core.state import Deck, LastCount, State
 
 
 @changes(DeckReceived)
@@ -54,6 +59,29 @@ def _count_accepted(state: State, event: CountAccepted) -> None:
     state.rounds_uncounted = state.decks[event.deck].rounds_uncounted = 0
     if event.by == "shuffler":
         state.decks[event.deck].counted = True
+
+
+@changes(CountRejected)
+def _count_rejected(state: State, event: CountRejected) -> None:
+    last = state.last_count
+    if last and last.event == state.seq - 1:  # the count of the stub that was just entered
+        last.left = dict(state.decks[event.deck].cards)
+
+
+@changes(CountCorrected)
+def _corrected(state: State, event: CountCorrected) -> None:
+    assert state.last_count is not None
+    before = state.last_count.before
+    remember_count(state, event, event.place)
+    state.last_count.before = before
+
+
+def remember_count(state: State, event: CardsGathered | PileCounted | StubCounted | CountCorrected, place: str) -> None:
+    """The person may correct this count as long as nothing depends on it."""
+    left = dict(state.decks[event.deck].cards)
+    before = dict(left)
+    ledger.move(before, [(target, source, number) for source, target, number in reversed(event.moves or [])])
+    state.last_count = LastCount(state.seq, event.who, event.deck, place, event.cards, before, left)
 
 
 @changes(DeckRecalled)

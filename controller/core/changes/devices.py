@@ -7,8 +7,9 @@ from copy import copy
 
 from controller.core import ledger
 from controller.core.changes.change import changes
+from controller.core.changes.decks import remember_count
 from controller.core.commands import command_of
-from controller.core.events.decks import CardsGathered
+from controller.core.events.decks import CardsGathered, PileCounted
 from controller.core.events.devices import (
     CardsPresented,
     CommandAnswered,
@@ -205,6 +206,14 @@ def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
 @changes(CardsGathered)
 def _gathered(state: State, event: CardsGathered) -> None:
     nothing_at_exit(state, ledger.DEVICE_OF.get(event.place, ""))
+    remember_count(state, event, event.place)
+
+
+@changes(PileCounted)
+def _pile(state: State, event: PileCounted) -> None:
+    for place in event.places:
+        nothing_at_exit(state, ledger.DEVICE_OF.get(place, ""))
+    remember_count(state, event, ledger.TABLE)
 
 
 def nothing_at_exit(state: State, name: str) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from controller.core import ledger
 from controller.core.changes.change import changes
+from controller.core.changes.decks import remember_count
 from controller.core.changes.devices import nothing_at_exit
 from controller.core.events.devices import CardsHeld, CardTurned
 from controller.core.events.rounds import (
@@ -118,6 +120,7 @@ def _stub_out(state: State, event: StubRemoved) -> None:
 def _stub_counted(state: State, event: StubCounted) -> None:
     _now(state).stub_counted = True
     state.rounds_uncounted = state.decks[event.deck].rounds_uncounted = 0
+    remember_count(state, event, ledger.STUB)
 
 
 @changes(AllActed)

@@ -7,6 +7,7 @@ import msgspec
 
 from controller.core.changes.change import changes
 from controller.core.events.table import (
+    AccessConfirmed,
     AccessDenied,
     AccessGranted,
     AccessUnlocked,
@@ -105,8 +106,8 @@ def _denied(state: State, event: AccessDenied) -> None:
     state.wrong_pins[event.who] = WrongPins(event.count, event.until_ms)
 
 
-@changes(AccessGranted)
-def _granted(state: State, event: AccessGranted) -> None:
+@changes(AccessGranted, AccessConfirmed)
+def _granted(state: State, event: AccessGranted | AccessConfirmed) -> None:
     state.wrong_pins.pop(event.who, None)
 
 

@@ -92,6 +92,7 @@ class DeckInserted(Event):
     """A deck is in the shuffler's infeed; `who` put it there, unless the sensor reported it."""
 
     kind = "deck.inserted"
+    seen_by_devices = True
     deck: str
     moves: list[Move]
     who: str = ""
@@ -258,6 +259,7 @@ class DeckLoaded(Event):
     """A deck is where it will be dealt from; `who` put it there, if a person reported it."""
 
     kind = "deck.loaded"
+    seen_by_devices = True
     deck: str
     method: str
     moves: list[Move]
@@ -274,6 +276,7 @@ class DeckRecalled(Event):
     deck: str
     reason: str
     moves: list[Move] | None = None
+    who: str = ""
 
     def sentence(self) -> str:
         return f"Deck {self.deck} is recalled: {self.reason}."
@@ -306,6 +309,7 @@ class DeckLockedOut(Event):
     kind = "deck.locked_out"
     deck: str
     reason: str
+    who: str = ""
 
     def sentence(self) -> str:
         return f"Deck {self.deck} is locked out: {self.reason}."
@@ -341,6 +345,37 @@ class CardsGathered(Event):
         if self.place == "missing":
             return f"Found {cards(self.cards)} of deck {self.deck}."
         return f"Gathered {cards(self.cards)} of deck {self.deck} from {place_name(self.place)}."
+
+
+class PileCounted(PersonEvent):
+    """A person put the cards from all these places on one pile and counted the whole pile."""
+
+    kind = "pile.counted"
+    deck: str
+    places: list[str]
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"{self.who} put deck {self.deck} on one pile and counted {cards(self.cards)}."
+
+
+class CountCorrected(PersonEvent):
+    """A person corrected the number of cards that they had entered; `by_event` is the event with the wrong number."""
+
+    kind = "count.corrected"
+    deck: str
+    place: str
+    cards: int
+    was: int
+    by_event: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return (
+            f"{self.who} corrected the count of deck {self.deck} at {place_name(self.place)}: "
+            f"{cards(self.cards)}, not {self.was}."
+        )
 
 
 class MissingDeclared(PersonEvent):

@@ -278,6 +278,7 @@ class CommandGiven(DeviceFact):
     target: str | None = None
     until_ms: int | None = None
     stays: bool = False
+    who: str = ""
 
     def sentence(self) -> str:
         return f"Command to the {self.device}: {command_name(self.command.name)}."

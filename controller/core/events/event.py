@@ -36,9 +36,11 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     kind: ClassVar[str] = ""  # the name under which it is stored: noun.verb
     actor: ClassVar[Actor] = Actor.TABLE
+    seen_by_devices: ClassVar[bool] = False  # whether a device may report it instead of a person
 
     at_ms: int = -1  # on the table's clock; set when the event is emitted
     of: Cause | None = None
+    origin: str = ""  # where it was reported, if a person did it: at the screen, the socket, or by a device
 
     def sentence(self) -> str:
         """What happened, as one English sentence."""

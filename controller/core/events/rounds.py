@@ -75,6 +75,7 @@ class StackTakenToHand(Event):
     moves: list[Move]
     device: str = ""
     kinds: list[str] | None = None
+    who: str = ""
 
     def sentence(self) -> str:
         target = place_name(self.target)
@@ -143,6 +144,7 @@ class StubRemoved(Event):
     """The stub left the shoe, the manual shoe or the hand."""
 
     kind = "stub.removed"
+    seen_by_devices = True
     deck: str
     round: int
     cards: int
@@ -188,6 +190,26 @@ class StubRejected(Event):
         return f"The stub has {cards(self.cards)}; it should have {self.expected}."
 
 
+class StubMatched(Event):
+    """The stub has the right number of cards after all: its count was corrected."""
+
+    kind = "stub.matched"
+    round: int
+
+    def sentence(self) -> str:
+        return "The stub has the right number of cards after all."
+
+
+class RevealResumed(Event):
+    """The players had acted before the stub was counted: the dealer's cards are shown next."""
+
+    kind = "reveal.resumed"
+    round: int
+
+    def sentence(self) -> str:
+        return "The round continues where it was."
+
+
 class MisdealAnswered(PersonEvent):
     """The dealer said whether cards were misdealt."""
 
@@ -206,11 +228,13 @@ class CardFoundFaceUp(Event):
     """A card is face up: it goes to the rack, now or from the stack that it is in (`to_rack`)."""
 
     kind = "card.face_up"
+    seen_by_devices = True
     round: int
     deck: str
     to_rack: int
     moves: list[Move]
     device: str = ""
+    who: str = ""
 
     def sentence(self) -> str:
         return "A card was found face up."

@@ -158,13 +158,18 @@ class BetsClosed(PersonEvent):
 
 
 class ActionRefused(PersonEvent):
-    """A person asked for something that is not allowed now."""
+    """A person asked for something that is not allowed now.
+
+    `confirm`: it would be allowed if the person confirmed the number, which is in `cards`.
+    """
 
     kind = "action.refused"
     action: str
     role: str
     reason: str
     possible_when: str
+    confirm: bool = False
+    cards: int | None = None
 
     def sentence(self) -> str:
         return f"Refused {spoken(self.action)} by {self.who}: {self.reason}."
@@ -258,6 +263,31 @@ class AccessGranted(PersonEvent):
 
     def sentence(self) -> str:
         return f"{self.who} signed in at the {self.via}."
+
+
+class AccessConfirmed(PersonEvent):
+    """A person entered their PIN for one action, which follows."""
+
+    kind = "access.confirmed"
+    action: str
+    via: str
+
+    def sentence(self) -> str:
+        return f'{self.who} confirmed "{spoken(self.action)}" with their PIN at the {self.via}.'
+
+
+class AccessEnded(PersonEvent):
+    """A person is no longer signed in; `reason` is empty if they signed out themselves."""
+
+    kind = "access.ended"
+    roles: list[str]
+    via: str
+    reason: str = ""
+
+    def sentence(self) -> str:
+        if not self.reason:
+            return f"{self.who} signed out at the {self.via}."
+        return f"{self.who} was signed out at the {self.via}: {self.reason}."
 
 
 class AccessDenied(PersonEvent):

@@ -42,6 +42,7 @@ from controller.core.events.rounds import (
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
 from controller.core.names import place_name
+from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.gathering import emptied_by_device, record_difference
 from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
 from controller.core.rules.irregular import void
@@ -438,8 +439,12 @@ def count_stub(d: Decision, act: CountStub) -> Refusal | None:
     there = d.state.decks[d.round.deck].cards.get(ledger.STUB, 0)
     if not d.round.stub_out or d.round.stub_counted or (not there and not stub_count_due(d.state)):
         return Refusal("there is no stub to be counted", "the stub has been taken out to be counted")
-    if act.cards < 0:
-        return Refusal(f"{act.cards} is not a possible count", "the number of cards counted is entered")
+    due = (Rule.STUB_COUNT_DUE,)
+    refusal = impossible(d.state, act.cards) or unlikely(
+        d.state, d.round.deck, act.cards, pile=act.cards, expected=there, blind=True, rules=due
+    )
+    if stands(refusal, act.confirmed):
+        return refusal
     if act.cards != there:
         d.emit(StubCounted(deck=d.round.deck, round=d.round.number, cards=act.cards, who=act.who), Rule.STUB_COUNT_DUE)
         _stub_wrong(d, act.cards, there, by="dealer")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from controller.core import ledger
-from controller.core.actions import DeclareMissing, GatherCards, ReturnWagers
+from controller.core.actions import DeclareMissing, GatherAll, GatherCards, ReturnWagers
 from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.decks import (
@@ -22,12 +22,14 @@ from controller.core.events.decks import (
     DeckRecalled,
     LedgerDisagreed,
     MissingDeclared,
+    PileCounted,
     RecutCancelled,
     ShuffleFailed,
 )
 from controller.core.events.devices import CardsPresented, ExitEmptied
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.guards import STOPS
 from controller.core.state import Device, Given, State
 from controller.games.rulebook import Rule
@@ -109,10 +111,9 @@ def _reported_empty(state: State, act: GatherCards) -> bool:
 def gather(d: Decision, act: GatherCards) -> Refusal | None:
     """A person has gathered and counted the cards of one place."""
     state = d.state
-    if act.deck not in state.decks or state.decks[act.deck].state not in GATHERED_STATES:
-        return Refusal("this deck is not being gathered", "its round is void or it has been recalled")
-    if state.round and state.round.void and state.round.deck == act.deck and state.round.wagers_open:
-        return Refusal("the wagers must be returned first", "the wagers have been returned", (Rule.SHOE_STOPS,))
+    refusal = _not_gathered(state, act.deck)
+    if refusal:
+        return refusal
     cards = state.decks[act.deck].cards
     place = next_place(state, act.deck)
     device = ledger.DEVICE_OF.get(place, "")
@@ -127,19 +128,95 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
         return Refusal(f"the cards at {place} come first", f"{place} is empty")
     if emptied_by_device(state, place):
         return Refusal(f"the {device} brings its cards out itself", f"the {device} cannot be used", (Rule.SHOE_STOPS,))
-    if not 0 <= act.cards <= 2 * state.setup.game.deck_size:
-        return Refusal(f"{act.cards} is not a possible count", "the number of cards counted is entered")
-    if place == ledger.MISSING:
-        if act.cards < 1:
-            return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
-        moves = [(ledger.MISSING, ledger.TABLE, act.cards)]
-    else:
-        moves = ledger.emptying_moves(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
+    refusal = impossible(state, act.cards) or doubtful_place(state, act.deck, cards, place, act.cards)
+    if stands(refusal, act.confirmed):
+        return refusal
+    moves = place_moves(cards, place, act.cards)
     d.emit(CardsGathered(deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who))
     record_difference(d, act.deck, place, moves)
     if device:
         cancel_recut(d, act.deck, STOPS[device], reason=f"its cards were taken out of the {device} by hand")
     return None
+
+
+def _not_gathered(state: State, deck: str) -> Refusal | None:
+    if state.decks[deck].state not in GATHERED_STATES:
+        return Refusal("this deck is not being gathered", "its round is void or it has been recalled")
+    if state.round and state.round.void and state.round.deck == deck and state.round.wagers_open:
+        return Refusal("the wagers must be returned first", "the wagers have been returned", (Rule.SHOE_STOPS,))
+    return None
+
+
+def doubtful_place(state: State, deck: str, cards: ledger.Cards, place: str, number: int) -> Refusal | None:
+    """Refuse or question the number of cards counted at one place."""
+    if place == ledger.MISSING and number < 1:
+        return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
+    expected = ledger.count(cards, ledger.IN_DEVICE.get(ledger.DEVICE_OF.get(place, ""), (place,)))
+    if place == ledger.MISSING:
+        expected = min(expected, number)  # a part of the missing cards may be found
+    pile = cards.get(ledger.TABLE, 0) + number
+    blind = state.decks[deck].state is DeckState.VOIDED
+    return unlikely(state, deck, number, pile=pile, expected=expected, blind=blind)
+
+
+def place_moves(cards: ledger.Cards, place: str, number: int) -> list[ledger.Move]:
+    """The moves when a person has gathered and counted the cards of one place; a device is emptied as a whole."""
+    if place == ledger.MISSING:
+        return [(ledger.MISSING, ledger.TABLE, number)]
+    return ledger.emptying_moves(
+        cards, ledger.IN_DEVICE.get(ledger.DEVICE_OF.get(place, ""), (place,)), number, ledger.TABLE
+    )
+
+
+# --- the whole deck on one pile -------------------------------------------------------------------------------------
+
+
+def loose_places(state: State, deck: str) -> list[str]:
+    """Where people gather cards of this deck: not on the pile, nor in a device that brings them out itself."""
+    kept = (ledger.TABLE, ledger.MISSING, ledger.GONE)
+    return [place for place in state.decks[deck].cards if place not in kept and not emptied_by_device(state, place)]
+
+
+@handles(GatherAll)
+def gather_all(d: Decision, act: GatherAll) -> Refusal | None:
+    """A person has put everything that no device holds on one pile and counted the pile: one count for all places."""
+    state, cards = d.state, d.state.decks[act.deck].cards
+    refusal = _not_gathered(state, act.deck)
+    if refusal:
+        return refusal
+    places = loose_places(state, act.deck)
+    if not places and not cards.get(ledger.MISSING):
+        return Refusal("all cards of this deck that no device holds are together", "some of its cards are elsewhere")
+    refusal = impossible(state, act.cards) or doubtful_pile(state, act.deck, cards, act.cards)
+    if stands(refusal, act.confirmed):
+        return refusal
+    moves = pile_moves(cards, places, act.cards)
+    d.emit(PileCounted(deck=act.deck, places=places, cards=act.cards, moves=moves, who=act.who))
+    if refusal:
+        record_difference(d, act.deck, ledger.TABLE, moves)
+    for device in sorted({ledger.DEVICE_OF[place] for place in places if place in ledger.DEVICE_OF}):
+        cancel_recut(d, act.deck, STOPS[device], reason=f"its cards were taken out of the {device} by hand")
+    return None
+
+
+def doubtful_pile(state: State, deck: str, cards: ledger.Cards, number: int) -> Refusal | None:
+    """Question the number of cards on the pile if it does not complete the deck."""
+    elsewhere = [place for place in cards if place == ledger.GONE or emptied_by_device(state, place)]
+    left = ledger.count(cards, elsewhere)
+    expected = state.setup.game.deck_size - left
+    blind = state.decks[deck].state is DeckState.VOIDED
+    return unlikely(state, deck, number, pile=number + left, expected=expected, blind=blind)
+
+
+def pile_moves(cards: ledger.Cards, places: list[str], number: int) -> list[ledger.Move]:
+    """The moves when the cards of these places are put on the pile and the pile then has this number of cards."""
+    moves = [(place, ledger.TABLE, cards[place]) for place in places]
+    pile = ledger.count(cards, (ledger.TABLE, *places))
+    if number < pile:
+        moves.append((ledger.TABLE, ledger.MISSING, pile - number))
+    elif number > pile:
+        moves.append((ledger.MISSING, ledger.TABLE, number - pile))
+    return moves
 
 
 def record_difference(d: Decision, deck: str, place: str, moves: list[ledger.Move]) -> None:

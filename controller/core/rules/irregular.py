@@ -22,6 +22,7 @@ from controller.core.events.rounds import (
     RoundVoided,
 )
 from controller.core.names import place_name
+from controller.core.rules.counting import impossible
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import SOURCE
 from controller.games.game import Method
@@ -97,7 +98,10 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
         return Refusal(
             f"{place_name(act.target)} has no hand in this round", "a hand of this round is named", (Rule.SEATS,)
         )
-    if act.cards == share or act.cards < 0:
+    refusal = impossible(d.state, act.cards, Rule.WRONG_NUMBER)
+    if refusal:
+        return refusal
+    if act.cards == share:
         return Refusal(f"{share} is the right number of cards", "the number is wrong", (Rule.WRONG_NUMBER,))
     d.emit(
         HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),

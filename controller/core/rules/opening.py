@@ -156,7 +156,7 @@ def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
 @handles(VerifyDeck)
 def verify(d: Decision, act: VerifyDeck) -> Refusal | None:
     """A floorperson confirms the inspection; it must not be the person who inspected the deck."""
-    if act.who == d.state.decks[act.deck].inspected_by:
+    if act.who.casefold() == d.state.decks[act.deck].inspected_by.casefold():
         return Refusal(
             "the person who inspected a deck cannot verify it", "another person verifies it", (Rule.INSPECT_DECK,)
         )

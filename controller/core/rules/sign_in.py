@@ -1,4 +1,4 @@
-"""Sign-in at the screen: after too many wrong PINs, that person is locked out for a while.
+"""PINs and sign-ins: after too many wrong PINs, that person is locked out for a while.
 
 The PIN itself is checked elsewhere; the core only receives whether it was right. Because lock-outs are journal events,
 they survive a restart.
@@ -11,8 +11,8 @@ from typing import Final
 
 from controller.core.actions import UnlockPerson
 from controller.core.decision import Decision, Refusal, handles
-from controller.core.events.table import AccessDenied, AccessGranted, AccessUnlocked
-from controller.core.reports import SignIn
+from controller.core.events.table import AccessConfirmed, AccessDenied, AccessEnded, AccessGranted, AccessUnlocked
+from controller.core.reports import SignIn, SignOut
 from controller.core.state import State
 
 TRIES: Final = 5  # wrong PINs in a row before a lock-out
@@ -33,7 +33,10 @@ def sign_in(d: Decision, report: SignIn) -> None:
     if locked_until_ms(d.state, who, d.now_ms):
         return
     if report.known and report.right:
-        d.emit(AccessGranted(who=who, roles=list(report.roles), via=report.via))
+        if report.action:
+            d.emit(AccessConfirmed(who=who, action=report.action, via=report.via))
+        else:
+            d.emit(AccessGranted(who=who, roles=list(report.roles), via=report.via))
         return
     wrong = d.state.wrong_pins.get(who)
     count = (wrong.count if wrong else 0) + 1
@@ -41,6 +44,11 @@ def sign_in(d: Decision, report: SignIn) -> None:
     reason = "wrong PIN" if report.known else "unknown name"
     until_ms = d.now_ms + lock_ms if lock_ms else 0
     d.emit(AccessDenied(who=who, via=report.via, reason=reason, count=count, until_ms=until_ms))
+
+
+def sign_out(d: Decision, report: SignOut) -> None:
+    """Record that a person is no longer signed in."""
+    d.emit(AccessEnded(who=report.who, roles=list(report.roles), via=report.via, reason=report.reason))
 
 
 @handles(UnlockPerson)

@@ -61,6 +61,11 @@ def restore_fault(d: Decision, device: str) -> None:
             d.emit(event(device=device, reason=warned.text))
 
 
+def may_clear(needs: str) -> tuple[Role, ...]:
+    """The roles that may clear a warning which needs this role."""
+    return tuple(role for role in ClearWarning.roles if _RANK[role] >= _RANK[needs])
+
+
 @handles(ClearWarning)
 def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     """A person clears a warning whose cause is gone."""
@@ -70,7 +75,7 @@ def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     clause = tuple(warned.clause)
     if not warned.gone:
         return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
-    if _RANK.get(act.role, -1) < _RANK[warned.needs]:
+    if act.role not in may_clear(warned.needs):
         who = "a floorperson" if warned.needs == Role.FLOOR else "a floorperson or a technician"
         return Refusal(f"only {who} may clear it", f"{who} clears it", clause)
     d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)), *clause)

@@ -1,0 +1,40 @@
+"""Numbers that people enter after counting cards: impossible ones are refused, unlikely ones must be confirmed."""
+
+# mypyc
+from __future__ import annotations
+
+from typing import Final
+
+from controller.core.refusal import Refusal
+from controller.core.state import State
+from controller.games.rulebook import Rule
+
+MOST_SURPLUS: Final = 9  # so many cards too many can come from a mix-up; more are a slip of the finger
+
+
+def impossible(state: State, number: int, *rules: Rule) -> Refusal | None:
+    """Refuse a number of cards that cannot be there."""
+    if 0 <= number <= state.setup.game.deck_size + MOST_SURPLUS:
+        return None
+    return Refusal(f"{number} is not a possible count", "the number of cards counted is entered", rules)
+
+
+def unlikely(
+    state: State, deck: str, number: int, *, pile: int, expected: int, blind: bool, rules: tuple[Rule, ...] = ()
+) -> Refusal | None:
+    """Ask for confirmation of a number that does not match the ledger. `pile`: the cards of the deck counted so far.
+
+    Where the count is evidence, it is blind: the person must not learn which number would match.
+    """
+    if number == expected:
+        return None
+    size = state.setup.game.deck_size
+    reason = f"the count of {number} does not match"
+    if pile > size and not blind:
+        reason = f"that makes {pile} cards in deck {deck}, not {size}"
+    return Refusal(reason, f"the cards have been counted again and {number} is confirmed", rules, confirm=True)
+
+
+def stands(refusal: Refusal | None, confirmed: bool) -> bool:
+    """Whether a number is refused, even if the person has confirmed it."""
+    return refusal is not None and not (refusal.confirm and confirmed)
