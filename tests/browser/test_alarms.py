@@ -402,7 +402,7 @@ def test_a_dead_shuffler_has_its_way_out_as_a_button_during_a_round(playing: Per
     assert page.text("#step-text") == step, "the round goes on"
     page.click("article[data-warning='shuffler.lost'] .way-out", "Take out of service")
     page.click("dialog .choice", "covered")
-    page.click("dialog button[type=submit]")
+    playing.submit()
     page.see("article.set-aside[data-warning='shuffler.lost']", "out of service: covered")
     page.unseen("#alarm-bar")
     assert page.text("#step-text") == step

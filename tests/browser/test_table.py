@@ -183,4 +183,6 @@ def test_a_prepared_deck_is_brought_by_one_person_and_accepted_by_another(screen
     page.see("#step-text", "Bring a new blue deck")
     person.follow("document.querySelector('#step-text').innerText.includes('accepts deck red-1')")
     page.click("#offers button", "Accept deck")
+    page.see("dialog .pin-who", "Flo")
+    person.submit()
     page.see("#events", "Flo accepted deck red-1, inspected and shuffled beforehand (the card room).")

@@ -138,6 +138,14 @@ def test_a_failed_device_with_cards_inside_is_not_tested() -> None:
     assert house.refused(act.TestDevice, "shoe").clause == ("5.A",)
 
 
+@clause("13.G")
+def test_a_jammed_device_is_freed_before_it_is_tested() -> None:
+    house = House(ONE)
+    house.report("shoe", wire.Jam, command=0, place=wire.Place.EXIT)
+    assert house.device("shoe") is DeviceState.JAMMED
+    assert house.refused(act.TestDevice, "shoe").data["possible_when"] == "the device is ready, or has failed"
+
+
 def test_the_guide_does_not_offer_a_test_of_a_device_with_cards_inside() -> None:
     house = failed("shoe")
     house.state.decks["red-1"].cards = house.folded.decks["red-1"].cards = {"shoe": 53}

@@ -166,8 +166,8 @@ class Table:
         self.commands = set()
         copy = self.folder / "copy.db"
         for suffix in ("", "-wal"):  # a copy: reading a journal that needs recovery takes a disk that works
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copy(f"{self.kept}{suffix}", f"{copy}{suffix}")
+            if Path(f"{self.kept}{suffix}").exists():
+                _run("cp", f"{self.kept}{suffix}", f"{copy}{suffix}")  # closing it in this process would drop its locks
         repair(copy)
         with JournalReader(copy) as reader:
             for event in reader.events():

@@ -214,7 +214,7 @@ def test_an_auditor_reads_verifies_and_exports_without_root(machine: Machine) ->
     read()  # after it ended properly
     machine.run("systemctl start shoed.service")
     assert "denied" in as_auditor(machine, f"dd of={JOURNAL} if=/dev/null conv=notrunc 2>&1", check=False)
-    assert "may not read" in machine.run(f"runuser -u dealer -- shoectl journal verify {JOURNAL} 2>&1", check=False)
+    assert "may not read" in machine.run(f"runuser -u nobody -- shoectl journal verify {JOURNAL} 2>&1", check=False)
 
 
 def test_the_real_daemon_comes_back_with_its_page(machine: Machine) -> None:
@@ -260,6 +260,17 @@ def test_upgrade_keeps_configuration_and_journal(machine: Machine) -> None:
     assert active(machine)
     assert machine.unit("shoed.service", "MainPID") != number
     assert events(machine)[: len(before)] == before
+
+
+def test_upgrade_opens_a_journal_of_version_0_1_to_auditors(machine: Machine) -> None:
+    machine.run(f"systemctl stop shoed && chown -R shoed:shoed /var/lib/shoed && chmod 600 {JOURNAL}")
+    assert "may not read" in as_auditor(machine, "shoectl journal verify", check=False)
+    machine.run("dpkg --force-confold -i /second.deb && systemctl start shoed")
+    assert machine.run(f"stat -c '%U:%G %a' /var/lib/shoed {JOURNAL}").split("\n") == [
+        "shoed:shoed-auditor 750",
+        "shoed:shoed-auditor 640",
+    ]
+    assert "chain intact" in as_auditor(machine, "shoectl journal verify")
 
 
 def test_upgrade_leaves_a_switched_off_daemon_off(machine: Machine) -> None:

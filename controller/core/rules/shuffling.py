@@ -54,7 +54,7 @@ from controller.core.rules.warnings import warn
 from controller.core.state import Given, State, due_deck
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Cycle, CycleDone, Deliver, Eject
+from firmware_bridge.wire.messages import Cycle, CycleDone, Deliver
 
 
 @enforces(Rule.OTHER_DECK_IN_SHUFFLER)
@@ -252,9 +252,8 @@ def loaded(d: Decision, name: str, who: str = "") -> None:
 
 
 def for_dealer(given: Given) -> bool:
-    """Whether this command brings a shuffled deck out to the dealer."""
-    ejected_for = given.target in (ledger.HAND, ledger.MANUAL_SHOE)
-    return isinstance(given.command, Deliver) or (isinstance(given.command, Eject) and ejected_for)
+    """Whether this command brings a shuffled deck out to the dealer: a delivery, or an ejection for this purpose."""
+    return isinstance(given.command, Deliver) or given.target in (ledger.HAND, ledger.MANUAL_SHOE)
 
 
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
