@@ -90,7 +90,7 @@ def _round(state: State, round_: Round) -> dict[str, Any]:
     for number, stack in enumerate(round_.plan):
         if number < round_.dealt:
             how = "dealt" if cards.get(stack.target) else "collected"
-        elif stack is coming and round_.held:
+        elif stack is coming and round_.held and stack.held:
             how = "held"
         elif stack is coming:
             how = "at_exit" if stack.target in at_exit else "due"

@@ -36,6 +36,9 @@ def rebuild(entries: Iterable[Entry], number: int) -> dict[str, Any]:
             hand["kinds"] += event.kinds or []
         elif isinstance(event, CardFoundFaceUp):
             found["face_up"] += 1
+            for place, _, cards in event.moves:
+                if place == event.target:  # it lay in that hand already
+                    found["hands"][place]["cards"] -= cards
         elif isinstance(event, HandCollected):
             found["collected"].append(event.target)
         elif isinstance(event, RoundCompleted | RoundVoided):

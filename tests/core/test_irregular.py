@@ -6,6 +6,7 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
+from controller.core.history import rebuild
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
 from controller.games.game import Method
@@ -128,6 +129,99 @@ def test_a_face_up_card_at_the_exit_that_the_dealer_sees() -> None:
     assert house.state.decks["red-1"].cards["seat1"] == 3
     assert house.state.decks["red-1"].cards["rack"] == 1 + 53 - 7
     assert house.refused(act.ReportFaceUp).clause == ("13.A",)
+
+
+@clause("13.A")
+def test_a_face_up_card_that_is_seen_after_its_stack_was_taken() -> None:
+    """It goes from the hand to the rack, and the hand gets another after the stack that is at the exit."""
+    house = House(ONE).open()
+    house.auto_take = False
+    house.ask(act.CloseBets, (1, 2, 3))
+    house.take("shoe")
+    house.tick()
+    assert house.state.devices["shoe"].at_exit
+    house.ask(act.ReportFaceUp, "seat1")
+    house.move("red-1", "seat1", "rack", 1)
+    house.auto_take = True
+    house.tick()
+    cards = house.state.decks["red-1"].cards
+    assert (cards["seat1"], cards["seat2"], cards["seat3"], cards["dealer"]) == (3, 3, 3, 3)
+    asked = [(e.data["target"], e.data["cards"]) for e in house.find("stack.taken")]
+    assert asked == [("seat1", 3), ("seat2", 3), ("seat1", 1), ("seat3", 3), ("dealer", 3)]
+    assert house.refused(act.ReportWrongNumber, "seat1", 3).data["reason"] == "3 is the right number of cards"
+    assert rebuild(house.events, 1)["hands"]["seat1"]["cards"] == 3
+    house.finish()
+    house.work()
+    assert house.find("round.completed")
+    same_after_snapshot(house)
+
+
+@clause("13.A", "10.B(3)(4)")
+@pytest.mark.parametrize("formed", [False, True])
+def test_a_hand_gets_its_card_before_the_dealers_stack_that_is_held(formed: bool) -> None:
+    house = House(Setup(hold_dealer=True)).open()
+    house.auto_work = False
+    house.ask(act.CloseBets, (1,))
+    house.step()
+    house.take("shoe")
+    if formed:
+        house.step()
+        assert house.at() is TableState.ACTING
+    house.ask(act.ReportFaceUp, "seat1")
+    house.move("red-1", "seat1", "rack", 1)
+    house.auto_work = True
+    house.tick()
+    assert house.at() is TableState.ACTING
+    cards = house.state.decks["red-1"].cards
+    assert (cards["seat1"], cards["held"], cards.get("dealer", 0)) == (3, 3, 0)
+    house.ask(act.PlayersActed)
+    assert cards["dealer"] == 3
+    house.ask(act.RevealDealer)
+    house.ask(act.CollectAll)
+    assert house.find("round.completed")
+
+
+@clause("13.A")
+def test_a_face_up_card_needs_a_hand_that_has_cards() -> None:
+    house = House(ONE).open()
+    house.auto_work = False
+    house.ask(act.CloseBets, (1, 2))
+    nothing = house.refused(act.ReportFaceUp)
+    assert (nothing.clause, nothing.data["reason"]) == (("13.A",), "there is no stack at the shoe's exit")
+    assert house.refused(act.ReportFaceUp, "seat2").data["reason"] == "seat 2 has no cards yet"
+    assert house.refused(act.ReportFaceUp, "seat5").clause == ("2.A",)
+    house.auto_work = True
+    house.tick()
+    assert house.at() is TableState.ACTING
+    over = house.refused(act.ReportFaceUp, "seat1")
+    assert over.data["reason"] == "all hands are dealt, so no card can replace it"
+
+
+@clause("13.B")
+def test_a_second_face_up_card_in_a_hand_voids_the_deal() -> None:
+    house = House(ONE).open()
+    house.auto_take = False
+    house.ask(act.CloseBets, (1, 2))
+    house.ask(act.ReportFaceUp, "seat1")
+    house.take("shoe")
+    house.auto_take = True
+    house.ask(act.ReportFaceUp, "seat1")
+    house.move("red-1", "seat1", "rack", 1)
+    voided(house, "13.B")
+
+
+@clause("13.A")
+@pytest.mark.parametrize("setup", [MANUAL, HAND])
+def test_the_hand_of_a_face_up_card_that_the_dealer_replaces_is_recorded(setup: Setup) -> None:
+    house = House(setup).open()
+    house.ask(act.CloseBets, (1, 2))
+    house.ask(act.DealCards, "seat1")
+    house.move("red-1", house_source(house), "rack", 1)
+    house.ask(act.ReportFaceUp, "seat1")
+    assert house.state.decks["red-1"].cards["seat1"] == 1
+    assert house.find("card.face_up")[0].data["target"] == "seat1"
+    house.deal_by_hand()
+    assert house.state.decks["red-1"].cards["seat1"] == 3
 
 
 # --- C, D, E --------------------------------------------------------------------------------------------------------

@@ -178,14 +178,17 @@ class CountRejected(Event):
 
 
 class CutMade(PersonEvent):
-    """The cover card went in `depth` cards from the top."""
+    """The cover card went in `depth` cards from the top, or, if nobody counted them, `least` or more."""
 
     kind = "cut.made"
     deck: str
-    depth: int
+    depth: int | None = None
+    least: int = 0
 
     def sentence(self) -> str:
-        return f"{self.who} cut deck {self.deck} at {cards(self.depth)}."
+        if self.depth is None:
+            return f"{self.who} cut deck {self.deck}, at least {cards(self.least)} from the top."
+        return f"{self.who} cut deck {self.deck}, {cards(self.depth)} from the top."
 
 
 class CutRecutRequired(PersonEvent):

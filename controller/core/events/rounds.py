@@ -203,7 +203,10 @@ class MisdealAnswered(PersonEvent):
 
 
 class CardFoundFaceUp(Event):
-    """A card is face up: it goes to the rack, now or from the stack that it is in (`to_rack`)."""
+    """A card is face up: it goes to the rack, now or from the stack that it is in (`to_rack`).
+
+    `target` is the hand that it is in or was meant for. If `moves` takes it from there, that hand gets another card.
+    """
 
     kind = "card.face_up"
     round: int
@@ -211,9 +214,11 @@ class CardFoundFaceUp(Event):
     to_rack: int
     moves: list[Move]
     device: str = ""
+    target: str = ""
 
     def sentence(self) -> str:
-        return "A card was found face up."
+        where = f" in the cards for {place_name(self.target)}" if self.target else ""
+        return f"A card was found face up{where}."
 
 
 class CardDrawnInError(PersonEvent):

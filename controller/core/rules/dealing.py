@@ -122,7 +122,7 @@ def waits_for_players(round_: Round) -> bool:
     if round_.acted:
         return False
     stack = next_stack(round_)
-    return stack is not None and (stack.after_acting or round_.held)
+    return stack is not None and (stack.after_acting or (round_.held and stack.held))
 
 
 def stub_may_leave(state: State, round_: Round) -> bool:
