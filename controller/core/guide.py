@@ -63,13 +63,14 @@ def next_step(state: State, now_ms: int) -> Step:
 
 def current_step(state: State, now_ms: int) -> Step:
     """The next step."""
-    return (
+    step = (
         _void(state)
         or _gather(state)
         or _warning(state)
         or _normal(state, now_ms)
         or Step("Wait.", "The devices are working.")
     )
+    return _offline(state, step)
 
 
 # --- when something is wrong ----------------------------------------------------------------------------------------
@@ -215,6 +216,23 @@ def _warning(state: State) -> Step | None:
     return None
 
 
+def _offline(state: State, step: Step) -> Step:
+    """The step, with a device that has just gone offline: it has a grace period before there is a warning."""
+    if state.table not in (TableState.BETTING, *IN_A_ROUND):
+        return step
+    for name, device in state.devices.items():
+        if device.state is not DeviceState.LOST or f"{name}.lost" in state.warnings:
+            continue
+        round_ = state.round
+        if name == "shoe" and round_ and round_.method is Method.AUTOMATED_SHOE and next_stack(round_):
+            text = "The shoe is offline: check its cable and power."
+            why = f"If it is not back within {state.setup.limits.grace_ms // 1000} seconds, the round is void."
+            return Step(text, why, (Rule.SHOE_STOPS,), by_hand=ByHand.CHECK, device=name)
+        text, why = f"The {name} is offline. {step.text}", f"Check its cable and power. {step.why}"
+        return msgspec.structs.replace(step, text=text, why=why)
+    return step
+
+
 def _normal(state: State, now_ms: int) -> Step | None:
     step = _BY_STATE.get(state.table)
     return step(state, now_ms) if step else None
@@ -307,7 +325,7 @@ def _betting(state: State, now_ms: int) -> Step | None:
         return _because("No round can start with this deck: take it out.", refusal, out)
     return Step(
         "Take the bets, then announce: no more bets.",
-        "The deck is loaded.",
+        "The deck is loaded. Mark the seats that have wagered.",
         (Rule.DEALING,),
         ({"action": "close_bets"},),
     )
