@@ -72,9 +72,8 @@ export function askSignIn(roles = null) {
     Promise.all([get("people"), simulatedPins()]).then(([{ people: list }, pins]) => {
       const fit = list.filter((person) => !roles || person.roles.some((role) => roles.includes(role)));
       const title = roles ? `Sign in: ${roles.map(roleWords).join(" or ")}` : "Sign in";
-      const body = el("div", { class: "dialog-body" });
       const pick = (person) => pinPad(body, person, pins.get(person.name), () => { done = true; closeDialog(); });
-      body.append(el("div", { class: "choices", role: "group", "aria-label": "Who are you?" },
+      const body = el("div", { class: "dialog-body" }, el("div", { class: "choices", role: "group", "aria-label": "Who are you?" },
         ...fit.map((person) => {
           const left = person.locked_until_ms ? person.locked_until_ms - nowMs() : 0;
           return el("button", { type: "button", class: "choice", onclick: () => pick(person) },
@@ -125,9 +124,11 @@ function pinPad(body, person, pin, onSignedIn) {
     el("button", { type: "button", "aria-label": key === "⌫" ? "Delete" : key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
   const ok = el("button", { type: "submit", class: "primary" }, "OK");
   const form = el("form", { class: "pin-form", onsubmit: (event) => { event.preventDefault(); send(); } },
-    el("p", { class: "pin-who" }, el("strong", { text: person.name }), `, ${person.roles.map(roleWords).join(", ")}`),
-    pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
-    input, answer, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
+    el("div", { class: "pin-words" },
+      el("p", { class: "pin-who" }, el("strong", { text: person.name }), `, ${person.roles.map(roleWords).join(", ")}`),
+      pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
+      input, answer),
+    el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
   body.replaceChildren(form);
   input.focus();
 }

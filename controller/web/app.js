@@ -1,18 +1,18 @@
 // The screen's main module: the stream delivers views of the table, and every part of the page shows its share.
 
 import { refreshSession, startAccess } from "./access.js";
-import { setStale, showClause, useTable } from "./actions.js";
+import { onWagers, setStale, showClause, tapSeat, useTable } from "./actions.js";
 import { get, query } from "./api.js";
 import { startDialog } from "./dialog.js";
 import { byId, capitalise, duration, icon, onClause, plural, setText } from "./dom.js";
 import { openDevices, useDevices } from "./devices.js";
 import { openJournal, startJournal } from "./journal.js";
 import { addEvents, showAlarms, showDecks, showStep } from "./panels.js";
-import { Picture } from "./picture.js";
+import { Picture, useBacks } from "./picture.js";
 import { startSimulation, useSimulation } from "./simulation.js";
 import { Stream } from "./stream.js";
 
-const picture = new Picture(byId("picture"));
+const picture = new Picture(byId("picture"), tapSeat);
 let table = null;
 let receivedAt = 0; // when `table` was received, on this browser's clock
 
@@ -20,7 +20,7 @@ let receivedAt = 0; // when `table` was received, on this browser's clock
 const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
 // Fields that a stopped table does not send.
-const DEFAULTS = { seats: 0, backs: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null };
+const DEFAULTS = { seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null };
 
 function show(next) {
   table = { ...DEFAULTS, ...next };
@@ -31,6 +31,7 @@ function show(next) {
   setText(byId("round"), table.round ? `Round ${table.round.number}` : plural(table.rounds, "round"));
   document.body.dataset.state = table.table;
   document.body.dataset.seq = table.seq;
+  useBacks(table.backs);
   showStep(table);
   showAlarms(table);
   showDecks(table);
@@ -107,6 +108,7 @@ function startTheme() {
 startTheme();
 startDialog();
 onClause(showClause);
+onWagers((seats, open) => picture.showWagers(seats, open));
 startJournal();
 startSimulation();
 startAccess(nowMs, () => Boolean(table?.simulated), () => setStale(document.body.classList.contains("stale"))).catch(() => {});

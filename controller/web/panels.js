@@ -6,6 +6,7 @@ import { backColour, backSwatch } from "./picture.js";
 
 const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "Devices at work" };
 const KEPT = 60; // events shown
+const METHODS = { automated_shoe: "Dealt from the automated shoe", manual_shoe: "Dealt from a manual shoe", hand: "Dealt by hand" };
 
 export function showStep(table) {
   const step = table.stopped
@@ -46,13 +47,14 @@ function checklist(steps) {
 export function showDecks(table) {
   const ages = table.decks.map((deck) => deck.age_ms === null ? "" : Math.floor(deck.age_ms / 60000));
   fill(byId("decks"), [table.decks.map(({ age_ms: _, left_ms: __, ...deck }) => deck), ages, table.due], () =>
-    table.decks.map((deck, index) => deckCard(deck, index)));
+    table.decks.map(deckCard));
+  setText(byId("method"), METHODS[table.method] ?? "");
   const left = table.stub_count_rounds - table.rounds_uncounted; // null with a shuffler that counts
   setText(byId("stub-rounds"), table.stub_count_rounds === null ? ""
     : left > 0 ? `The stub must be counted within ${plural(left, "round")}.` : "The stub must be counted in this round.");
 }
 
-function deckCard(deck, index) {
+function deckCard(deck) {
   const present = Object.entries(deck.cards).reduce((sum, [place, number]) => sum + (place === "missing" || place === "gone" ? 0 : number), 0);
   const places = Object.entries(deck.cards).filter(([place]) => place !== "missing" && place !== "gone");
   const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
@@ -61,7 +63,7 @@ function deckCard(deck, index) {
   const age = deck.age_ms === null ? `Not in play yet, ${duration(deck.life_ms)} left`
     : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up"}`;
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
-    backSwatch(deck.back, index),
+    backSwatch(deck.back),
     el("div", { class: "deck-words" },
       el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "Next" }) : null,
         el("span", { class: "deck-state", text: deck.state_words })),

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from tests.browser.conftest import Person
 
-LIVE = "[...document.querySelectorAll('#dock button:not(.more)')].filter(b => !b.disabled).map(b => b.dataset.action)"
+LIVE = """[...document.querySelectorAll("#dock button:not(.more, :disabled, [aria-disabled=true])")]
+  .map(button => button.dataset.action)"""
 
 
 def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
