@@ -115,8 +115,8 @@ startAccess(nowMs, () => Boolean(table?.simulated), () => setStale(document.body
 addEventListener("hashchange", route);
 route();
 
-// A busy table sends more than anyone can see: draw only the latest view, at most ten times a second.
-const DRAW_MS = 100;
+// A busy table sends more than anyone can see: draw only the latest view, at most 25 times a second.
+const DRAW_MS = 40;
 let waiting = null;
 let newEvents = [];
 let drawing = false;

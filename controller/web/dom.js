@@ -89,9 +89,11 @@ export function duration(ms) {
   return `${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;
 }
 
+const CLOCK = new Intl.DateTimeFormat([], { timeStyle: "medium", hour12: false }); // making one takes longer than using it
+
 export function clock(ts) {
   const at = new Date(ts);
-  return Number.isNaN(at.getTime()) ? "" : at.toLocaleTimeString([], { hour12: false });
+  return Number.isNaN(at.getTime()) ? "" : CLOCK.format(at);
 }
 
 export const capitalise = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -84,10 +84,23 @@ export function addEvents(list, head = Infinity) {
   const known = new Set(events.map((event) => event.seq));
   const fresh = list.filter((event) => !known.has(event.seq) && !QUIET.test(event.kind));
   events = [...events, ...fresh].sort((a, b) => b.seq - a.seq).slice(0, KEPT);
-  fill(byId("events"), events.map((event) => event.seq), () => events.map((event) => el("li", { class: tone(event.kind) },
+  const place = byId("events");
+  let line = place.firstChild;
+  for (const event of events) // lines that stay are not touched: a list is slow to rebuild
+    if (line?.dataset.seq === String(event.seq)) line = line.nextSibling;
+    else place.insertBefore(eventLine(event), line);
+  while (line) {
+    const next = line.nextSibling;
+    line.remove();
+    line = next;
+  }
+}
+
+function eventLine(event) {
+  return el("li", { class: tone(event.kind), data: { seq: event.seq } },
     el("time", { datetime: event.ts, text: clock(event.ts) }),
     el("span", { class: "event-text", text: event.text }),
-    event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null)));
+    event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null);
 }
 
 const QUIET = /^(command\.|cycle\.completed)/; // traffic between table and devices; the journal page shows it

@@ -53,8 +53,7 @@ const NARROW = {
   seat: 38,
 };
 
-function layoutFor(place) {
-  const { clientWidth: wide, clientHeight: high } = place;
+function layoutFor([wide, high]) {
   if (wide < 520) return NARROW;
   return wide / Math.max(1, high) > 1.75 ? WIDE : TALL;
 }
@@ -109,12 +108,16 @@ export class Picture {
     this.deviceNodes = new Map();
     this.layout = null;
     this.shape = "";
-    new ResizeObserver(() => this.last && this.show(this.last)).observe(root.parentElement);
+    this.space = [root.parentElement.clientWidth, root.parentElement.clientHeight]; // asking each time would be slow
+    new ResizeObserver(([{ contentRect: { width, height } }]) => {
+      this.space = [width, height];
+      if (this.last) this.show(this.last);
+    }).observe(root.parentElement);
   }
 
   show(table) {
     this.last = table;
-    const layout = layoutFor(this.root.parentElement);
+    const layout = layoutFor(this.space);
     const shape = JSON.stringify([layout.size, table.seats, table.devices.map((d) => d.name), table.method]);
     if (shape !== this.shape) {
       this.shape = shape;
