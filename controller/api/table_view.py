@@ -6,7 +6,7 @@ from typing import Any
 
 from controller.core import ledger
 from controller.core.guide import next_step
-from controller.core.names import command_name, place_name, spoken
+from controller.core.names import command_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import next_place
 from controller.core.rules.guards import counts, in_service, life_ms
@@ -34,7 +34,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "seq": state.seq,
         "now_ms": now_ms,
         "table": str(state.table),
-        "table_words": spoken(state.table),
+        "table_words": state_name(state.table),
         "why": state.why,
         "game": game.name,
         "method": str(state.method),
@@ -123,7 +123,7 @@ def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
         "name": name,
         "back": deck.back,
         "state": str(deck.state),
-        "state_words": spoken(deck.state),
+        "state_words": state_name(deck.state),
         "cards": {place: number for place, number in deck.cards.items() if number},
         "total": sum(deck.cards.values()),
         "missing": deck.cards.get(ledger.MISSING, 0),
@@ -141,7 +141,7 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
     return {
         "name": name,
         "state": str(device.state),
-        "state_words": spoken(device.state),
+        "state_words": state_name(device.state),
         "online": device.online,
         "doing": command_name(doing.name) if doing else None,
         "doing_until_ms": doing.until_ms if doing else None,

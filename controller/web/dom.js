@@ -77,6 +77,12 @@ export function fill(place, value, make) {
   }
 }
 
+/** Set an attribute only if it differs, or remove it: even setting the same value takes the browser time. */
+export function setAttribute(node, name, value) {
+  if (value === null) node.removeAttribute(name);
+  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
+
 /** Set a text only if it differs, so that a live region is announced once. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

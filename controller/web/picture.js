@@ -1,7 +1,7 @@
 // The picture of the table, seen from the dealer's side. Every card is one element that glides to its new place when the
 // ledger moves it. The layouts are data: for wide, tall and narrow spaces.
 
-import { capitalise, placeWords, svg } from "./dom.js";
+import { capitalise, placeWords, setAttribute, svg } from "./dom.js";
 
 const CARD = { w: 40, h: 56 };
 
@@ -127,7 +127,7 @@ export class Picture {
     this.showSeats(table);
     this.showDevices(table);
     this.showCards(table);
-    this.root.setAttribute("aria-label", describe(table));
+    setAttribute(this.root, "aria-label", describe(table));
   }
 
   // --- fixed parts ---------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ export class Picture {
     for (const [number, node] of this.seatNodes) {
       node.classList.toggle("playing", playing.includes(number));
       const button = { role: "button", tabindex: 0, "aria-label": `Seat ${number} has wagered`, "aria-pressed": playing.includes(number) };
-      for (const [name, value] of Object.entries(button)) open ? node.setAttribute(name, value) : node.removeAttribute(name);
+      for (const [name, value] of Object.entries(button)) setAttribute(node, name, open ? value : null);
     }
   }
 
@@ -219,7 +219,7 @@ export class Picture {
     for (const device of table.devices) {
       const node = this.deviceNodes.get(device.name);
       if (!node) continue;
-      node.setAttribute("class", `device is-${device.state} link-${device.link}`);
+      setAttribute(node, "class", `device is-${device.state} link-${device.link}`);
       const words = deviceWords(device);
       const quiet = device.state === "ready" || (this.layout === NARROW && device.state === "working");
       node.words.textContent = quiet && !device.hindered ? "" : ` ${words}`;
@@ -355,7 +355,7 @@ export function deviceWords(device) {
   if (device.state === "out_of_service") return device.out_how || "out of service";
   if (device.hindered) return device.hindered.replaceAll("_", " ");
   if (device.state === "working") return DOING[device.doing] ?? "working";
-  return device.state.replaceAll("_", " ");
+  return device.state_words;
 }
 
 /** The picture as text, for screen readers. */

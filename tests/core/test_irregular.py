@@ -8,6 +8,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.history import rebuild
 from controller.core.machines import DeckState, TableState
+from controller.core.names import place_name
 from controller.core.setup import Setup, ShufflerKind
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
@@ -19,6 +20,7 @@ ONE = Setup(backs=("red",))
 MANUAL = Setup(method=Method.MANUAL_SHOE, backs=("red",), shuffler=None)
 HAND = Setup(method=Method.HAND, backs=("red",), shuffler=ShufflerKind())
 AUTOMATED = Setup(backs=("red",), shuffler=None)
+TAKEN_FIRST = "the cards of the stack last taken from the shoe come first"
 
 
 def voided(house: House, *clauses: str) -> None:
@@ -328,7 +330,10 @@ def test_the_void_is_a_procedure_and_no_step_can_be_skipped() -> None:
     for at, place in enumerate(order):
         assert place.replace("seat", "seat ") in house.table.next_step().text
         for later in order[at + 1 :]:
-            assert house.refused(act.GatherCards, "red-1", later, 3).data["possible_when"] == f"{place} is empty"
+            assert (
+                house.refused(act.GatherCards, "red-1", later, 3).data["reason"]
+                == f"the cards of {place_name(place)} come first"
+            )
         house.ask(act.GatherCards, "red-1", place, house.state.decks["red-1"].cards[place])
     assert house.at() is TableState.WAITING
     assert house.deck("red-1") is DeckState.STACKED
@@ -359,7 +364,7 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     step = house.table.next_step()
     assert step.text == "Put the cards last taken from the shoe on the pile and count them."
     assert step.do == ({"action": "gather_cards", "deck": "red-1", "place": "taken"},)
-    assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["possible_when"] == "taken is empty"
+    assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["reason"] == TAKEN_FIRST
     house.ask(act.GatherCards, "red-1", "taken", exit_)
     house.move_all("rack" if what == "stub" else "seat1", "table")
     if what == "stack":  # cards ejected for the pile go there without a question

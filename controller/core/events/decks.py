@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.core.events.event import Event, Move, PersonEvent
-from controller.core.names import cards, place_name
+from controller.core.names import cards, place_name, plural
 
 
 class DeckReceived(PersonEvent):
@@ -278,7 +278,7 @@ class DeckChangeDue(Event):
     left_ms: int
 
     def sentence(self) -> str:
-        return f"Deck {self.deck} must be changed within {self.left_ms // 60_000} minutes."
+        return f"Deck {self.deck} must be changed within {plural(self.left_ms // 60_000, 'minute')}."
 
 
 class DeckLockedOut(Event):

@@ -41,7 +41,7 @@ from controller.core.events.rounds import (
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
-from controller.core.names import place_name
+from controller.core.names import place_name, plural
 from controller.core.rules.gathering import emptied_by_device, record_difference
 from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
 from controller.core.rules.irregular import void
@@ -165,7 +165,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
         void(
             d,
             Rule.WRONG_NUMBER,
-            reason=f"the shoe counted {number} cards for {place_name(given.target)} instead of {asked}",
+            reason=f"the shoe counted {plural(number, 'card')} for {place_name(given.target)} instead of {asked}",
         )
 
 
@@ -200,7 +200,7 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
         void(
             d,
             Rule.WRONG_NUMBER,
-            reason=f"{number} cards were taken to {place_name(given.target)}, {there} were at the exit",
+            reason=f"of {plural(there, 'card')} at the exit, {number} went to {place_name(given.target)}",
         )
 
 
@@ -255,8 +255,8 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
     due = stack.cards - d.round.in_hand
     if not 1 <= act.cards <= due:
         return Refusal(
-            f"{hand} gets {due} now",
-            "the number is right, or is reported as wrong",
+            f"{hand} gets {plural(due, 'card')} now",
+            "no more than that is dealt; report another number as wrong",
             (Rule.DEALING, Rule.WRONG_NUMBER),
         )
     _deal(d, stack.target, act.cards)

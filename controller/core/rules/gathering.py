@@ -26,6 +26,7 @@ from controller.core.events.decks import (
 from controller.core.events.devices import CardsPresented, ExitEmptied
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.names import place_name, plural
 from controller.core.state import Device, Given, State
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Eject
@@ -118,7 +119,7 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
         record_difference(d, act.deck, act.place, moves)
         return None
     if act.place not in (place, device):
-        return Refusal(f"the cards at {place} come first", f"{place} is empty")
+        return Refusal(f"the cards of {place_name(place)} come first", "they have been gathered")
     if emptied_by_device(state, place):
         return Refusal(f"the {device} brings its cards out itself", f"the {device} cannot be used", (Rule.SHOE_STOPS,))
     if not 0 <= act.cards <= 2 * state.setup.game.deck_size:
@@ -162,7 +163,7 @@ def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
             d,
             act.deck,
             Rule.WRONG_COUNT,
-            reason=f"{missing} cards are missing" if missing > 0 else "there are too many cards",
+            reason=f"{plural(abs(missing), 'card')} {'missing' if missing > 0 else 'too many'}",
         )
     moves = [(ledger.MISSING, ledger.GONE, missing)]
     d.emit(MissingDeclared(deck=act.deck, cards=missing, moves=moves, who=act.who), Rule.WRONG_COUNT)
