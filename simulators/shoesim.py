@@ -250,13 +250,16 @@ def door(device: str, state: str, folder: Path, as_json: bool) -> None:
 @cli.command("play")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print the journal as JSON Lines.")
-def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Print the story: each step, and what followed from it.")
+def play_scenarios(files: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
     """Play scenarios through the real stack, in virtual time. Exit 0 when all of them pass.
 
     \b
-    Example: shoesim play tests/scenarios/*.toml
+    Examples:
+      shoesim play tests/scenarios/*.toml
+      shoesim play --verbose tests/scenarios/shoe_jams_in_the_deal.toml
     """
-    from simulators.table.scenario import ScenarioError, play, read_scenario
+    from simulators.table.scenario import ScenarioError, play, read_scenario, story
 
     failed = False
     for file in files:
@@ -268,6 +271,9 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool) -> None:
         if as_json:
             for event in played.events:
                 click.echo(msgspec.json.encode(event))
+        if verbose:
+            for line in story(played):
+                click.echo(line, err=as_json)
         click.echo(f"{'failed' if played.problems else 'passed'}  {file}: {played.title}", err=as_json)
         for problem in played.problems:
             click.echo(f"        {problem}", err=as_json)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.api import available_actions
 from controller.api.access import Access
-from controller.api.event_stream import event_json
+from controller.api.event_text import event_json
 from controller.api.fair_queue import FairQueue
 from controller.api.reads import Reads
 from controller.api.requests import (
@@ -95,6 +95,8 @@ class Api:
             on(f"{v1}/events", GET=reads.events),
             on(f"{v1}/events/stream", GET=reads.event_stream),
             on(f"{v1}/actions", GET=reads.actions, POST=self._post_action),
+            on(f"{v1}/flows", GET=reads.flows),
+            on(f"{v1}/flows/{{goal}}", GET=reads.flow),
             on(f"{v1}/rounds", GET=reads.rounds),
             on(f"{v1}/rounds/{{number}}", GET=reads.round),
             on(f"{v1}/devices", GET=reads.devices),

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from controller.api.encoding import encode
-from controller.api.event_text import stored_text
+from controller.api.event_text import event_json
 from controller.api.fair_queue import FairQueue
 from controller.core.events.event import Entry
 from controller.daemon.daemon import Daemon
@@ -24,11 +24,6 @@ GATHER_S = 0.02  # events within this time are sent to a reader in one write
 WRITES_PER_S = 1000  # for all readers together: the more readers, the longer events are gathered
 READERS_PER_TURN = 4  # readers served in one turn of the loop
 MAX_UNSENT = 1 << 18  # bytes that a slow reader may be behind before it is disconnected; it reconnects and resumes
-
-
-def event_json(seq: int, ts: str, kind: str, clause: tuple[str, ...], data: dict[str, object]) -> dict[str, object]:
-    """An event as the API returns it."""
-    return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": stored_text(kind, data)}
 
 
 def message(event: str, data: bytes, seq: int | None = None) -> bytes:

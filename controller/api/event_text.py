@@ -24,3 +24,8 @@ def stored_text(kind: str, data: dict[str, Any]) -> str:
     except (KeyError, msgspec.ValidationError):
         about = " ".join(str(data[key]) for key in ("device", "deck", "round", "reason") if key in data)
         return f"{spoken(kind.replace('.', ' '))} {about}".strip().capitalize() + "."
+
+
+def event_json(seq: int, ts: str, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> dict[str, Any]:
+    """An event as the API returns it."""
+    return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": stored_text(kind, data)}

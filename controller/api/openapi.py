@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from controller.api import available_actions
+from controller.api.history import DEVICES
 from controller.api.requests import SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
 from controller.core.events import KINDS
+from controller.core.flows import Goal
 from controller.core.state import State
 from controller.daemon.version import VERSION
 
@@ -33,6 +35,7 @@ _ERRORS = {
     409: "The table refuses the action; gives reason, clause and when it is possible. The refusal is journaled.",
     413: "The request is too long.",
     429: "The name is locked after wrong PINs.",
+    501: "The journal contains an event that this version cannot read.",
     503: "The table has stopped; the message says why.",
 }
 
@@ -131,13 +134,16 @@ def describe() -> dict[str, Any]:
         "before": _NUMBER,
         "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100},
         "kind": _WORD | {"description": "an event kind, or a group of kinds such as `deck`"},
-        "round": _NUMBER,
+        "round": _NUMBER | {"description": "everything from the first to the last event of this round"},
         "deck": _WORD,
-        "device": _WORD,
+        "device": {"enum": list(DEVICES)},
+        "who": _WORD | {"description": "the person who acted"},
+        "since": _WORD | {"description": "a time in UTC, such as `2026-01-31` or `2026-01-31T23:59`"},
+        "until": _WORD | {"description": "a time in UTC; the whole day, minute or second is included"},
         "text": _WORD | {"description": "words that must all occur in the event"},
         "newest": {"enum": ["0", "1"], "description": "1 for the newest events"},
     }
-    some = {"limit": search["limit"], "before": _NUMBER}
+    some = {name: search[name] for name in ("limit", "before", "round", "who", "since", "until")}
     simulation = {
         "type": "object",
         "properties": {
@@ -188,9 +194,18 @@ def describe() -> dict[str, Any]:
                 response=_object({"done": {"const": True}, "events": events, "step": {"type": ["object", "null"]}}),
             ),
         },
+        "/api/v1/flows": {"get": _operation("The goals to which people can be guided now.", (503,))},
+        "/api/v1/flows/{goal}": {
+            "get": _operation(
+                "The way to a goal: its tasks, and the step to take now.",
+                (404, 503),
+                {"about": _WORD | {"description": "the deck or the device that the goal concerns"}},
+                {"goal": {"enum": [str(goal) for goal in Goal]}},
+            )
+        },
         "/api/v1/rounds": {"get": _operation("The latest rounds.", (400, 503), some)},
         "/api/v1/rounds/{number}": {
-            "get": _operation("One round, rebuilt from the journal.", (404, 503), path={"number": _NUMBER})
+            "get": _operation("One round, rebuilt from the journal.", (404, 501, 503), path={"number": _NUMBER})
         },
         "/api/v1/devices": {"get": _operation("The devices and their links.")},
         "/api/v1/devices/{name}/frames": {

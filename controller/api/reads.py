@@ -15,18 +15,26 @@ from starlette.responses import Response
 
 from controller.api import available_actions
 from controller.api.encoding import encode
-from controller.api.event_stream import Stream, StreamResponse, event_json, message
+from controller.api.event_stream import Stream, StreamResponse, message
 from controller.api.fair_queue import FairQueue
+from controller.api.history import (
+    EventFilter,
+    check_device,
+    check_kind,
+    find_events,
+    find_round,
+    find_rounds,
+    stored_json,
+)
 from controller.api.metrics import CONTENT_TYPE, Totals, at_quantile, exposition, journal_bytes
 from controller.api.openapi import describe
 from controller.api.requests import ApiError, Query, json_bytes_response, json_response
-from controller.api.table_view import stopped_view, table_view
-from controller.core.events import read
-from controller.core.events.event import Entry
-from controller.core.history import rebuild
+from controller.api.table_view import flow_view, stopped_view, table_view
+from controller.core.events.event import Entry, UnreadableEvent
+from controller.core.flows import Goal, flow_to, flows
 from controller.daemon.daemon import Daemon
 from controller.games import rulebook_of
-from controller.journal import JournalReader, timestamp
+from controller.journal import JournalReader, moment, timestamp
 
 MAX_EVENTS = 500
 MAX_MISSED = 1000  # events that are sent again to a reader of the stream that comes back
@@ -95,24 +103,35 @@ class Reads:
                 self._actions = (key, encode({"actions": found}))
             return json_bytes_response(self._actions[1])
 
+    async def flows(self, request: Request) -> Response:
+        found = [
+            {"goal": str(goal), "about": about, "title": title} for goal, about, title in flows(self._daemon.state)
+        ]
+        return json_response({"flows": found})
+
+    async def flow(self, request: Request) -> Response:
+        goal, about = request.path_params["goal"], Query(request).text("about")
+        known = "GET /api/v1/flows lists the flows"
+        if goal not in list(Goal):
+            raise ApiError(404, "not_found", f"no flow leads to {goal[:40]!r}", known)
+        found = flow_to(self._daemon.state, Goal(goal), about, self._daemon.now_ms)
+        if found is None:
+            raise ApiError(404, "not_found", f"the table has no deck or device {about[:40]!r}", known)
+        return json_response({"seq": self._daemon.state.seq, **flow_view(found)})
+
     async def events(self, request: Request) -> Response:
         query = Query(request)
-        having: list[tuple[str, str | int]] = []
-        if query.text("round"):
-            having.append(("round", query.number("round", 0)))
-        having += [(name, query.text(name)) for name in ("deck", "device") if query.text(name)]
-        found = await self._read(
-            lambda reader: reader.search(
+        wanted = _filter(query)
+        events = await self._read(
+            lambda reader: find_events(
+                reader,
+                wanted,
                 after=query.number("after", 0),
                 before=query.number("before", 0) or None,
-                kind=query.text("kind"),
-                having=having,
-                text=query.text("text").split()[:8],
                 limit=min(query.number("limit", 100), MAX_EVENTS),
                 newest=query.text("newest") in ("1", "true"),
             )
         )
-        events = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in found]
         return json_response({"events": events, "head": self._daemon.state.seq})
 
     async def event_stream(self, request: Request) -> Response:
@@ -132,58 +151,30 @@ class Reads:
             first = max(after, upto - MAX_MISSED)
             found = await self._read(lambda reader: reader.search(after=first, before=upto + 1, limit=MAX_MISSED))
             gap = [message("gap", encode({"after": after, "head": first}))] if first > after else []
-            return gap + [
-                message("journal", encode(event_json(e.seq, e.ts, e.kind, e.clause, e.data)), e.seq) for e in found
-            ]
+            return gap + [message("journal", encode(stored_json(event)), event.seq) for event in found]
 
         return StreamResponse(self.stream, only, missed)
 
     async def rounds(self, request: Request) -> Response:
         query = Query(request)
-        limit, before = min(query.number("limit", 50), MAX_EVENTS), query.number("before", 0)
-
-        def found(reader: JournalReader) -> list[dict[str, Any]]:
-            starts = reader.search(kind="round.started", limit=limit + (MAX_EVENTS if before else 0), newest=True)
-            starts = [event for event in starts if not before or event.data["round"] < before][-limit:]
-            if not starts:
-                return []
-            ends: dict[int, str] = {}
-            for kind in ("round.completed", "round.voided"):
-                for event in reader.search(kind=kind, after=starts[0].seq, limit=2 * len(starts) + 2):
-                    ends[event.data["round"]] = kind.partition(".")[2]
-            return [
-                {
-                    "round": event.data["round"],
-                    "deck": event.data["deck"],
-                    "seats": event.data["seats"],
-                    "method": event.data["method"],
-                    "started_ts": event.ts,
-                    "ended": ends.get(event.data["round"], ""),
-                    "seq": event.seq,
-                }
-                for event in reversed(starts)
-            ]
-
-        return json_response({"rounds": await self._read(found)})
+        wanted, before = _filter(query), query.number("before", 0)
+        limit = min(query.number("limit", 50), MAX_EVENTS)
+        found = await self._read(lambda reader: find_rounds(reader, wanted, before=before, limit=limit))
+        return json_response({"rounds": found})
 
     async def round(self, request: Request) -> Response:
         text = request.path_params["number"]
         if not (text.isascii() and text.isdigit() and len(text) < 12):
             raise ApiError(404, "not_found", f"{text[:40]!r} is not a round", "rounds are numbered from 1")
         number = int(text)
-
-        def found(reader: JournalReader) -> dict[str, Any]:
-            events = reader.search(having=[("round", number)], limit=5000)
-            rebuilt = rebuild((read(e.seq, e.kind, e.clause, e.data) for e in events), number)
-            if rebuilt:
-                rebuilt |= {"first_seq": events[0].seq, "last_seq": events[-1].seq, "started_ts": events[0].ts}
-                rebuilt["events"] = [event_json(e.seq, e.ts, e.kind, e.clause, e.data) for e in events]
-            return rebuilt
-
-        rebuilt = await self._read(found)
-        if not rebuilt:
+        try:
+            found = await self._read(lambda reader: find_round(reader, number))
+        except UnreadableEvent as error:
+            hint = "use the version of Dragonshoe that wrote it"
+            raise ApiError(501, "unreadable_event", f"round {number}: {error}", hint) from None
+        if not found:
             raise ApiError(404, "not_found", f"no round {number}", "GET /api/v1/rounds lists the rounds")
-        return json_response(rebuilt)
+        return json_response(found)
 
     async def devices(self, request: Request) -> Response:
         return json_response({"devices": self._daemon.devices()})
@@ -247,6 +238,21 @@ class Reads:
                 return work(reader)
 
         return await asyncio.to_thread(reading)
+
+
+def _filter(query: Query) -> EventFilter:
+    """Which events a request asks for; ApiError if it names something that does not exist."""
+    wanted = {name: query.text(name) for name in ("kind", "deck", "device", "who", "text", "since", "until")}
+    try:
+        if wanted["kind"]:
+            check_kind(wanted["kind"])
+        if wanted["device"]:
+            check_device(wanted["device"])
+        for name in ("since", "until"):
+            wanted[name] = moment(wanted[name], end=name == "until") if wanted[name] else ""
+    except ValueError as error:
+        raise ApiError(400, "bad_field", str(error), "") from None
+    return EventFilter(round=query.number("round", 0), **wanted)
 
 
 @functools.cache

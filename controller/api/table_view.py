@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core import ledger
-from controller.core.guide import next_step
+from controller.core.flows import Flow
+from controller.core.guide import device_step, next_step, warning_step
+from controller.core.machines import DeckState, TableState
 from controller.core.names import command_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
-from controller.core.rules.gathering import next_place
-from controller.core.rules.guards import counts, in_service, life_ms
+from controller.core.rules.gathering import in_gathering_order, next_place
+from controller.core.rules.guards import counts, in_service, life_ms, rounds_uncounted
 from controller.core.rules.sign_in import UNKNOWN_NAME
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
@@ -24,7 +26,12 @@ _REMEDY = {
     "count": "Gather deck {deck}; a floorperson finds the missing cards or declares them missing",
     "door": "Close the door of the {device}",
     "gap": "Take every card out of the {device}; then a floorperson or technician accepts it",
+    "cards": "Take all cards out of the {device} and check that it is empty",
+    "refused": "Connect the right {device}, or take it out of service",
+    "replaced": "Check that this {device} belongs to the table",
 }
+
+_CLEARED_BY = {"floor": "floorperson", "technician": "floorperson or technician"}
 
 
 def table_view(state: State, now_ms: int) -> dict[str, Any]:
@@ -49,9 +56,10 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "retired": list(state.retired),
         "devices": [_device(state, name, device) for name, device in state.devices.items()],
         "warnings": [_warning(state, key, warned) for key, warned in state.warnings.items()],
+        "troubles": _troubles(state),
         "void_steps": _void_steps(state),
         "rounds": state.rounds,
-        "rounds_uncounted": state.rounds_uncounted,
+        "rounds_uncounted": rounds_uncounted(state),
         "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
         "access": {
             "locked": [
@@ -66,7 +74,14 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
 def stopped_view(why: str) -> dict[str, Any]:
     """The view of a table that has stopped."""
     step = {"text": "The table has stopped.", "why": why, "clause": [], "who": "technician", "allowed_actions": []}
-    nothing: dict[str, Any] = {"devices": [], "decks": [], "warnings": [], "round": None, "access": {"locked": []}}
+    nothing: dict[str, Any] = {
+        "devices": [],
+        "decks": [],
+        "warnings": [],
+        "troubles": [],
+        "round": None,
+        "access": {"locked": []},
+    }
     return {"seq": 0, "table": "stopped", "table_words": "stopped", "step": step, **nothing}
 
 
@@ -79,6 +94,18 @@ def step(found: Step) -> dict[str, Any]:
         "who": str(found.by[0]) if found.by else "device",
         "do": [dict(offer) for offer in found.do],
         "allowed_actions": list(found.allowed_actions),
+    }
+
+
+def flow_view(found: Flow) -> dict[str, Any]:
+    """A flow as the API returns it. The first task that is not done is the next one; `step` says how to do it."""
+    return {
+        "goal": str(found.goal),
+        "about": found.about,
+        "title": found.title,
+        "done": found.step is None,
+        "tasks": [{"text": task.text, "done": task.done} for task in found.tasks],
+        "step": step(found.step) if found.step else None,
     }
 
 
@@ -174,14 +201,33 @@ def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
         "gone": warned.gone,
         "aside": aside,
         "since_ms": warned.since_ms,
+        "do": [] if aside else _ways_out(warning_step(state, [key])),
         "steps": [
             *steps,
             {
-                "text": f"A {'floorperson' if warned.needs == 'floor' else warned.needs} clears the warning",
+                "text": f"A {_CLEARED_BY.get(warned.needs, warned.needs)} clears the warning",
                 "done": False,
             },
         ],
     }
+
+
+def _troubles(state: State) -> list[dict[str, Any]]:
+    """Devices that cannot be used now, without a warning: not connected yet, offline for a moment, or refusing."""
+    if state.table is TableState.CLOSED:
+        return []
+    found = []
+    for name, device in state.devices.items():
+        alarmed = any(warned.device == name and not warned.gone for warned in state.warnings.values())
+        asked = None if alarmed else device_step(state, {name: device})
+        if asked:
+            found.append({"device": name, "text": asked.why, "remedy": asked.text, "do": _ways_out(asked)})
+    return found
+
+
+def _ways_out(found: Step | None) -> list[dict[str, Any]]:
+    """The actions of a step that a warning or a device asks for."""
+    return [dict(offer) for offer in found.do] if found else []
 
 
 def _void_steps(state: State) -> list[dict[str, Any]] | None:
@@ -189,15 +235,26 @@ def _void_steps(state: State) -> list[dict[str, Any]] | None:
     if round_ is None or not round_.void:
         return None
     steps = [{"text": "Return all wagers", "done": not round_.wagers_open}]
-    deck = state.decks.get(round_.deck)
-    if deck:
-        left = {place: number for place, number in deck.cards.items() if number and place != ledger.TABLE}
-        first = next_place(state, round_.deck)
-        places = sorted(left, key=lambda place: (place != first, place))
-        steps += [{"text": f"Gather {left[place]} cards: {place_name(place)}", "done": False} for place in places]
-        steps.append({"text": f"All cards of deck {round_.deck} are together", "done": not left})
-        steps.append({"text": "Reshuffle and count", "done": False})
-    return steps
+    deck = state.decks[round_.deck]
+    visited = in_gathering_order({*round_.void_places, *deck.cards})
+    for group in dict.fromkeys(ledger.DEVICE_OF.get(place, place) for place in visited):
+        places = ledger.IN_DEVICE.get(group, (group,))
+        steps.append({"text": _gathering(group, round_.deck), "done": not any(deck.cards.get(one) for one in places)})
+    steps.append({"text": f"All cards of deck {round_.deck} are together", "done": not next_place(state, round_.deck)})
+    locked_out = deck.state is DeckState.LOCKED_OUT
+    last = f"A floorperson takes deck {round_.deck} off the table" if locked_out else f"Reshuffle deck {round_.deck}"
+    return [*steps, {"text": last, "done": False}]
+
+
+def _gathering(place: str, deck: str) -> str:
+    """What to do at a place of a void round. It does not say how many cards to expect there: people count them."""
+    if place == ledger.TAKEN:
+        return "Put the cards last taken from the shoe on the pile"
+    if place == ledger.MISSING:
+        return f"Account for the missing or surplus cards of deck {deck}"
+    return (
+        f"Take the cards out of the {place}" if place in ledger.IN_DEVICE else f"Gather the cards: {place_name(place)}"
+    )
 
 
 def locked_names(state: State, now_ms: int) -> dict[str, int]:

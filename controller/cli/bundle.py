@@ -139,8 +139,8 @@ def _verification(examination: Examination) -> dict[str, Any]:
         try:
             head = reader.verify(on_event=lambda event: progress.step())
         except JournalDamaged as damage:
-            return {"path": str(examination.journal), "whole": False, "bad": damage.seq, "reason": damage.reason}
-    return {"path": str(examination.journal), "whole": True, "events": head.seq, "head": head.hash}
+            return {"path": str(examination.journal), "ok": False, "bad": damage.seq, "reason": damage.reason}
+    return {"path": str(examination.journal), "ok": True, "events": head.seq, "head": head.hash}
 
 
 def _events(examination: Examination) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from controller.cli.client import Client
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option
 from controller.cli.options import json_option
 from controller.cli.table_text import clauses
+from controller.core.names import nearest
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 
@@ -119,7 +119,7 @@ def _fields(action: str, words: tuple[str, ...], known: list[dict[str, Any]]) ->
     found = next((one for one in known if one["action"] == action), None)
     if found is None:
         raise click.UsageError(
-            f"unknown action {action}{_suggestion(action, [one['action'] for one in known])}; `shoectl do` lists them"
+            f"unknown action {action}{nearest(action, [one['action'] for one in known])}; `shoectl do` lists them"
         )
     fields = {field["name"]: field for field in found["fields"]}
     given: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def _fields(action: str, words: tuple[str, ...], known: list[dict[str, Any]]) ->
         name, equals, value = word.partition("=")
         if name not in fields:
             expected = f"expected one of {', '.join(fields)}" if fields else "it has no fields"
-            raise click.UsageError(f"{action} has no field {name!r}{_suggestion(name, list(fields))}; {expected}")
+            raise click.UsageError(f"{action} has no field {name!r}{nearest(name, list(fields))}; {expected}")
         if not equals:
             raise click.UsageError(f"{name} has no value; expected {_field_usage(fields[name]).strip('[]')}")
         if name in given:
@@ -137,11 +137,6 @@ def _fields(action: str, words: tuple[str, ...], known: list[dict[str, Any]]) ->
     if missing:
         raise click.UsageError(f"{action} is missing {' '.join(missing)}")
     return given
-
-
-def _suggestion(word: str, words: list[str]) -> str:
-    near = difflib.get_close_matches(word, words, 1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _value(field: dict[str, Any], text: str) -> Any:

@@ -1,4 +1,4 @@
-"""`shoectl round` and `shoectl impact`: a round as it was dealt; the rounds that a wrong count may have affected."""
+"""The verbs about the past of the table: its rounds, one round in full, and the rounds that a wrong count affects."""
 
 from __future__ import annotations
 
@@ -7,16 +7,33 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from click.core import ParameterSource
 
+from controller.api.history import entry_of, find_rounds
 from controller.cli import terminal
 from controller.cli.client import Client, ClientError, RequestRefused, find_socket
-from controller.cli.journal_option import journal_errors, journal_option, number_type
+from controller.cli.daemon_option import daemon_errors, optional_socket_option
+from controller.cli.events import readable_filter
+from controller.cli.journal_option import (
+    from_records,
+    journal_errors,
+    journal_option,
+    number_type,
+    optional_journal_option,
+    since_option,
+    until_option,
+    warn_if_incomplete,
+    what_may_be_missing,
+    who_option,
+)
 from controller.cli.options import json_option
 from controller.cli.progress import Progress
-from controller.core.events import UnreadableEvent, read
+from controller.cli.table_text import clauses
+from controller.core.events import UnreadableEvent
 from controller.core.events.event import Entry
 from controller.core.history import impact, rebuild
+from controller.core.names import cards, place_name, spoken
 from controller.journal import JournalForbidden, JournalReader, check
 
 
@@ -25,9 +42,70 @@ def _events(reader: JournalReader) -> Iterator[Entry]:
     with Progress("read {} events", reader.head.seq) as progress:
         for event in progress.over(check(reader.events())):
             try:
-                yield read(event.seq, event.kind, event.clause, event.data)
+                yield entry_of(event)
             except UnreadableEvent as error:
                 raise click.ClickException(f"{error}; use the version of shoectl that wrote this journal") from None
+
+
+# --- rounds ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("rounds")
+@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True, metavar="N",
+              help="Maximum number of rounds.")  # fmt: skip
+@click.option("--before", type=click.IntRange(min=1), metavar="N", help="Only rounds before this one.")
+@since_option
+@until_option
+@who_option
+@click.option("--round", "round", type=click.IntRange(min=1), metavar="N", help="Only this round.")
+@optional_journal_option
+@optional_socket_option
+@json_option
+@daemon_errors()
+@journal_errors()
+def rounds_verb(
+    number: int, before: int | None, path: Path | None, daemon: Client | None, as_json: bool, **filters: Any
+) -> None:
+    """List the rounds, newest first. `shoectl round N` shows one of them.
+
+    With --journal it reads a journal or a copy of one, without a daemon.
+
+    \b
+    Examples:
+      shoectl rounds -n 5
+      shoectl rounds --journal copy.db --since 2026-01-31 --who dana
+    """
+    wanted = readable_filter(filters)
+    given = {name: value or None for name, value in msgspec.structs.asdict(wanted).items()}
+    found = from_records(
+        path,
+        daemon,
+        lambda client: client.get("rounds", limit=number, before=before, **given)["rounds"],
+        lambda reader: find_rounds(reader, wanted, before=before or 0, limit=number),
+    )
+    if as_json:
+        terminal.print_json({"rounds": found})
+        return
+    if not found:
+        terminal.print_message("there are no such rounds" if any(given.values()) else "no round has been played yet")
+        return
+    rows = [
+        (
+            str(one["round"]),
+            terminal.utc(one["started_ts"]),
+            one["deck"],
+            ", ".join(map(str, one["seats"])),
+            spoken(one["method"]),
+            one["ended"] or "not yet",
+            str(one["seq"]),
+        )
+        for one in found
+    ]
+    heads = ("ROUND", "STARTED (UTC)", "DECK", "SEATS", "METHOD", "ENDED", "EVENT")
+    terminal.print_table(heads, rows, ["red" if one["ended"] == "voided" else None for one in found])
+
+
+# --- one round ------------------------------------------------------------------------------------------------------
 
 
 def _round_from_daemon(number: int) -> dict[str, Any]:
@@ -51,37 +129,75 @@ def _round_from_daemon(number: int) -> dict[str, Any]:
 @json_option
 @journal_errors()
 def round_verb(number: int, path: Path, as_json: bool) -> int:
-    """Show a round as it was dealt.
+    """Explain what happened in a round.
 
-    Who got which stack, and in which order the hands were collected.
+    When it started and ended, who got which stack when, and in which order the hands were
+    collected. If it is void: why, by which clause, and who returned the wagers. The warnings that
+    were raised, and who cleared them.
 
     \b
     Example:
       shoectl round 17
+      shoectl round 17 --journal copy.db
     """
     try:
         with JournalReader(path) as reader:
-            found = rebuild(_events(reader), number)
+            events = _events(reader)
+            found = rebuild(events, number)
+            for _ in events:  # the rest of the chain is checked too
+                pass
+            if not found:
+                lacks = what_may_be_missing(reader)
+                raise click.ClickException("; ".join(filter(None, [f"{path}: there was no round {number}", lacks])))
+            warn_if_incomplete(reader)
     except JournalForbidden:
         if click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT:
             raise
         found = _round_from_daemon(number)
         if not found:
             raise
-    if not found:
-        raise click.ClickException(f"{path}: there was no round {number}")
     if as_json:
         terminal.print_json(found)
         return 0
-    ended = {"round.completed": "completed", "round.voided": "void", "": "not ended yet"}[found["ended"]]
-    terminal.print_line(f"round {number}: deck {found['deck']}, {found['method'].replace('_', ' ')}, {ended}")
-    for target, hand in found["hands"].items():
-        kinds = f": kinds {', '.join(map(str, hand['kinds']))}" if hand["kinds"] else ""
-        terminal.print_line(f"  {target:<8} {hand['cards']} cards{kinds}")
-    terminal.print_line(f"  collected: {', '.join(found['collected']) or 'nothing yet'}")
-    if found["face_up"]:
-        terminal.print_line(f"  found face up: {found['face_up']}")
+    _print_round(found)
     return 0
+
+
+def _print_round(found: dict[str, Any]) -> None:
+    void = found["void"]
+    ended = {"round.completed": "completed", "round.voided": "void", "": "not ended yet"}[found["ended"]]
+    text = f"round {found['round']}: {ended}, deck {found['deck']}, {spoken(found['method'])}"
+    terminal.print_line(terminal.printable(text), "red" if void else None, bold=True)
+    lines = [("started", f"{_at(found['started_ts'])}, seats {', '.join(map(str, found['seats']))}")]
+    for stack in found["stacks"]:
+        kinds = f": {', '.join(map(str, stack['kinds']))}" if stack["kinds"] else ""
+        lines.append(("dealt", f"{_at(stack['ts'])}, {place_name(stack['target'])}, {cards(stack['cards'])}{kinds}"))
+    if found["face_up"]:
+        lines.append(("face up", cards(found["face_up"])))
+    if found["collected"] or not void:
+        lines.append(("collected", ", ".join(map(place_name, found["collected"])) or "nothing yet"))
+    if void:
+        lines.append(("void", f"{_at(found['ended_ts'])}, {void['reason']}{clauses(void['clause'])}"))
+        wagers = void["wagers"]
+        lines.append(
+            ("wagers", f"returned {_at(wagers['ts'])} by {wagers['returned_by']}" if wagers else "not returned")
+        )
+        lines.append(("settled", _at(void["settled_ts"]) if void["settled_ts"] else "not yet"))
+    elif found["ended_ts"]:
+        lines.append(("completed", _at(found["ended_ts"])))
+    for warning in found["warnings"]:
+        who = f"{warning['cleared_by']} ({warning['cleared_role']}), {_at(warning['cleared_ts'])}"
+        cleared = f"cleared by {who}" if warning["cleared_ts"] else "not cleared before the next round"
+        lines.append(("warning", f"{_at(warning['ts'])}, {warning['text']}{clauses(warning['clause'])}; {cleared}"))
+    lines.append(("events", f"{found['first_seq']} to {found['last_seq']}"))
+    terminal.print_pairs(lines)
+
+
+def _at(ts: str) -> str:
+    return f"{terminal.utc(ts, digits=3)} UTC"
+
+
+# --- the impact of a wrong count ------------------------------------------------------------------------------------
 
 
 @click.command("impact")

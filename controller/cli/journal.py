@@ -1,4 +1,4 @@
-"""`shoectl journal`: the group and its verbs tail and show; verify and export have their own modules."""
+"""`shoectl journal`: the group and its verbs tail and show; verify, export and copy have their own modules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import click
 import msgspec
 
 from controller.cli import terminal
+from controller.cli.events import checked_kind
+from controller.cli.journal_copy import copy
 from controller.cli.journal_export import export
 from controller.cli.journal_option import journal_errors, journal_option, number_type
 from controller.cli.journal_verify import verify
 from controller.cli.options import json_option, lines_option
+from controller.core.events import KINDS
 from controller.journal import JournalReader, StoredEvent, digest
 
 FOLLOW_EVERY_S = 0.2
@@ -33,13 +36,21 @@ def journal() -> None:
 
 journal.add_command(verify)
 journal.add_command(export)
+journal.add_command(copy)
+
+
+def _kinds(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of events that were given, those of a group one by one."""
+    checked_kind(ctx, param, given)
+    return tuple(kind for kind in KINDS for one in given if kind == one or kind.startswith(f"{one.rstrip('.')}."))
 
 
 @journal.command()
 @click.option("-n", "number", type=click.IntRange(min=0, max=10**6), default=10, show_default=True, metavar="N",
               help="Number of events.")  # fmt: skip
 @click.option("--follow", "-f", is_flag=True, help="Continue with new events as they are written, until Ctrl-C.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only events of this kind; can be repeated.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", callback=_kinds,
+              help="Only events of this kind or group of kinds; can be repeated.")  # fmt: skip
 @journal_option
 @lines_option
 @journal_errors()

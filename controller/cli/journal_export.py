@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import msgspec
 
+from controller.api.event_text import stored_text
+from controller.api.history import round_at
 from controller.cli import terminal
 from controller.cli.journal_option import journal_errors, journal_option, number_type
 from controller.cli.options import force_option, json_option
 from controller.cli.output_file import complete_file
 from controller.cli.progress import Progress
+from controller.core.history import RoundNow
 from controller.journal import JournalReader
-from controller.journal.export import csv_lines, json_lines, span
+from controller.journal.export import Span, csv_lines, json_lines, span
 
 
 @click.command()
@@ -51,7 +55,7 @@ def export(
     with JournalReader(path) as reader, Progress("wrote {} events") as progress:
         part = span(reader, first, last)
         progress.length = part.count
-        lines = progress.over(csv_lines(reader, part) if form == "csv" else json_lines(reader, part, proof=proof))
+        lines = progress.over(_csv(reader, part) if form == "csv" else json_lines(reader, part, proof=proof))
         if to_stdout:
             sys.stdout.buffer.writelines(lines)
         else:
@@ -62,3 +66,13 @@ def export(
         return
     summary = f"{terminal.count(part.count, 'event')} from {part.first} to {part.last}, head {part.head}"
     terminal.print_message(summary) if to_stdout else terminal.print_line(summary)
+
+
+def _csv(reader: JournalReader, part: Span) -> Iterator[bytes]:
+    now = RoundNow(round_at(reader, part.first))
+    return csv_lines(
+        reader,
+        part,
+        lambda event: stored_text(event.kind, event.data),
+        lambda event: now.after(event.kind, event.data),
+    )

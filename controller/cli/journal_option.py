@@ -1,19 +1,30 @@
-"""What the verbs that read a journal share: --journal, the range of event numbers, and error messages."""
+"""What the verbs that read a journal share: --journal, --since, --until, --who, and error messages."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from controller.cli.client import Client, ClientError, find_socket
-from controller.journal import JournalDamaged, JournalError
+from controller.cli import terminal
+from controller.cli.client import VARIABLE, Client, ClientError, NoDaemon, find_socket
+from controller.journal import JournalDamaged, JournalError, JournalReader, moment
 
 DEFAULT = Path("/var/lib/shoed/journal.db")
 SIMULATED = Path("build/run/journal.db")
 TIMEOUT_S = 1.0
+
+T = TypeVar("T")
+
+LACKS_END = (
+    "it ends with event {}, and the daemon had not closed it; a running daemon keeps its newest events in {}-wal, "
+    "which is missing here; `shoectl journal copy FILE` makes a complete copy"
+)
 
 number_type = click.IntRange(min=1, max=2**53 - 1)
 
@@ -36,10 +47,75 @@ def _find_journal(ctx: click.Context, param: click.Parameter, given: Path | None
         return SIMULATED if SIMULATED.exists() else DEFAULT
 
 
-journal_option = click.option(
-    "--journal", "path", type=click.Path(path_type=Path, readable=False), metavar="PATH", callback=_find_journal,
-    help=f"The journal to read. Default: {DEFAULT}, or that of the running daemon.",
-)  # fmt: skip
+_option = partial(click.option, "--journal", "path", type=click.Path(path_type=Path, readable=False), metavar="PATH")
+journal_option = _option(
+    help=f"The journal to read. Default: {DEFAULT}, or that of the running daemon.", callback=_find_journal
+)
+optional_journal_option = _option(  # for verbs that ask the daemon
+    help="Read this journal, such as a copy. Default: ask the daemon; if none runs, read its journal."
+)
+
+
+class MomentType(click.ParamType[str]):
+    """A time in UTC, as precise as the person wants to be; converted to the form that events use."""
+
+    name = "time"
+
+    def __init__(self, *, end: bool = False) -> None:
+        self._end = end
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The first moment of the time given, or its last; UsageError if it is not a time."""
+        try:
+            return moment(value, end=self._end)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+since_option = click.option("--since", type=MomentType(), metavar="TIME",
+                            help="Only from this time on, in UTC: 2026-01-31, or '2026-01-31 23:59'.")  # fmt: skip
+until_option = click.option("--until", type=MomentType(end=True), metavar="TIME",
+                            help="Only up to this time, inclusive.")  # fmt: skip
+who_option = click.option("--who", metavar="NAME", help="Only what this person did.")
+
+
+def from_records(
+    path: Path | None,
+    daemon: Client | None,
+    ask: Callable[[Client], T],
+    read: Callable[[JournalReader], T],
+) -> T:
+    """What the daemon answers, or what the given journal says, or the daemon's journal if no daemon is running."""
+    if path is None:
+        try:
+            return ask(daemon or Client(find_socket()))
+        except NoDaemon as error:
+            path = SIMULATED if SIMULATED.exists() else DEFAULT
+            if daemon or VARIABLE in os.environ or not _is_there(path):
+                raise
+            terminal.print_message(f"{error.args[0].partition(';')[0]}; this is from {path}")
+    with JournalReader(path) as reader:
+        found = read(reader)
+        warn_if_incomplete(reader)
+    return found
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True  # this user may not see it; opening it will report that
+
+
+def warn_if_incomplete(reader: JournalReader) -> None:
+    """Print a message if newer events may be missing from a copied journal."""
+    if lacks := what_may_be_missing(reader):
+        terminal.print_message(f"{reader.path}: {lacks}")
+
+
+def what_may_be_missing(reader: JournalReader) -> str:
+    """Why newer events may be missing from a copied journal, and what to do; empty if it is complete."""
+    return LACKS_END.format(reader.head.seq, reader.path.name) if reader.may_lack_its_end else ""
 
 
 @contextlib.contextmanager
@@ -48,6 +124,7 @@ def journal_errors() -> Iterator[None]:
     try:
         yield
     except JournalDamaged as error:
-        raise click.ClickException(f"{click.get_current_context().params['path']}: {error}") from None
+        path = click.get_current_context().params.get("path")
+        raise click.ClickException(f"{path}: {error}" if path else str(error)) from None
     except JournalError as error:
         raise click.ClickException(str(error)) from None

@@ -12,10 +12,11 @@ import click
 import msgspec
 
 from controller.cli import terminal
-from controller.cli.journal_option import journal_errors, journal_option
+from controller.cli.journal_option import journal_errors, journal_option, warn_if_incomplete
 from controller.cli.options import json_option
 from controller.cli.output_file import file_errors
 from controller.cli.progress import Progress
+from controller.daemon.live_table import CODE_VERSION
 from controller.journal import Checkpoint, JournalDamaged, JournalForeign, JournalReader, StoredEvent
 from controller.journal.export import LONGEST_LINE, Span, verify_lines
 
@@ -46,9 +47,10 @@ def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bo
     """Check the chain of a journal or of an export.
 
     PATH is a journal, or a file written by `shoectl journal export` (- for standard input). All
-    events are checked, and the first bad one is named. An end that was cut off cannot be detected
-    from the file alone: compare the head with one that was written down before, or pass that one to
-    --expect.
+    events are checked, and the first bad one is named. A journal also contains a mark up to where
+    the daemon has verified it, and saved states of the table; they are compared with the events. An
+    end that was cut off after the mark cannot be detected from the file alone: compare the head with
+    one that was written down before, or pass that one to --expect.
 
     \b
     Examples:
@@ -64,12 +66,12 @@ def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bo
         verification.check_expected(found)
     except JournalDamaged as damage:
         if as_json:
-            terminal.print_json({"whole": False, "bad": damage.seq, "reason": damage.reason})
+            terminal.print_json({"ok": False, "bad": damage.seq, "reason": damage.reason})
         else:
             terminal.print_line(terminal.printable(f"{source}: {damage}"), "red")
         return 1
     if as_json:
-        terminal.print_json({"whole": True, "events": found.count, **msgspec.to_builtins(found)})
+        terminal.print_json({"ok": True, "events": found.count, **msgspec.to_builtins(found)})
         return 0
     part = "" if found.first == 1 else f" from {found.first} to {found.last}, after {found.prev}"
     terminal.print_line(f"{terminal.count(found.count, 'event')}{part}, chain intact, head {found.head}", "green")
@@ -114,6 +116,8 @@ def _verify(source: Path, verification: _Verification) -> Span:
     with reader:
         verification.progress.length = reader.head.seq
         head = reader.verify(on_event=verification.take)
+        reader.check_snapshots(CODE_VERSION)
+        warn_if_incomplete(reader)
         return Span(1, head.seq, "0" * 64, head.hash)
 
 

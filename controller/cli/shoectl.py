@@ -26,8 +26,9 @@ VERBS: dict[str, dict[str, str]] = {
     "The table": {
         "status": "controller.cli.table:status",
         "do": "controller.cli.do:do_verb",
-        "events": "controller.cli.table:events",
-        "rounds": "controller.cli.table:rounds",
+        "flow": "controller.cli.flow:flow_verb",
+        "events": "controller.cli.events:events",
+        "rounds": "controller.cli.history:rounds_verb",
         "sim": "controller.cli.sim:sim",
     },
     "The devices": {
@@ -75,6 +76,17 @@ class Shoectl(click.Group):
                 found: click.Command = getattr(importlib.import_module(module), attribute)
                 return found
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was named; if there is none, the error suggests the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:  # click knows only the verbs that are loaded
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=self.list_commands(ctx), ctx=ctx
+            ) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs and their summaries, section by section."""

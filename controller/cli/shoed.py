@@ -23,6 +23,7 @@ from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.logs import set_up_logs
 from controller.daemon.simulate import put_journal_aside, simulated, simulated_config
 from controller.daemon.systemd import notify, watchdog_s
+from controller.journal import JournalError
 
 _LOG = structlog.get_logger()
 RUN_FOLDER = Path("build/run")
@@ -196,12 +197,16 @@ def shoed(
     try:
         if simulate:
             folder.mkdir(parents=True, exist_ok=True)
-            put_journal_aside(folder)
+            kept = put_journal_aside(folder)
             config = simulated_config(folder.absolute(), listen)
+            if kept and announce:
+                click.echo(
+                    f"The journal of the last run is now {kept}; read it with `shoectl rounds --journal {kept}`."
+                )
             asyncio.run(serve(config, play=(folder.absolute(), seed, speed, not paused), announce=announce))
         else:
             asyncio.run(serve(read_config(config_file or CONFIG_FILE), new_journal=new_journal))
-    except (ConfigError, OSError) as error:
+    except (ConfigError, JournalError, OSError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:  # before the signal handlers were installed
         raise SystemExit(0) from None

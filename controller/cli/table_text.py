@@ -32,12 +32,14 @@ def table_lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Te
         yield _line(f"  stopped: {table['stopped']}", "red", bold=True)
         yield _line("  `shoectl doctor` looks for the cause; the journal has everything, nothing is lost")
         return
-    yield from _step(table["step"])
+    yield from step_lines(table["step"])
     if table.get("round"):
         yield from _round(table["round"], table["method"])
     for step in table.get("void_steps") or ():
         yield _line(f"  void   {_checkbox(step)} {step['text']}", "red")
     yield from _warnings(table["warnings"])
+    for trouble in table.get("troubles") or ():
+        yield _line(f"  alarm  {trouble['text']} {trouble['remedy']}", "red", bold=True)
     yield _line("")
     yield from _decks(table["decks"], since_ms)
     yield _line("")
@@ -51,7 +53,8 @@ def table_lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Te
 
 def one_line(table: dict[str, Any]) -> str:
     """The next step and the alarms, for output that is not a terminal."""
-    warnings = "".join(f"; {warning['text']}" for warning in table["warnings"])
+    alarms = [*table["warnings"], *table.get("troubles", ())]
+    warnings = "".join(f"; {alarm['text']}" for alarm in alarms)
     return terminal.printable(f"{table['table_words']}: {table['step']['text']}{warnings}")
 
 
@@ -60,7 +63,8 @@ def clauses(numbers: Sequence[str]) -> str:
     return f" ({', '.join(numbers)})" if numbers else ""
 
 
-def _step(step: dict[str, Any]) -> Iterator[TextLine]:
+def step_lines(step: dict[str, Any]) -> Iterator[TextLine]:
+    """What to do now, why, and who does it."""
     yield _line(f"  now    {step['text']}", "cyan", bold=True)
     why = f"{step['why']}{clauses(step['clause'])}".strip()
     if why:
@@ -86,6 +90,12 @@ def _warnings(warnings: list[dict[str, Any]]) -> Iterator[TextLine]:
         yield _line(text, None if aside else "yellow" if warning["gone"] else "red", bold=not aside)
         for step in warning["steps"]:
             yield _line(f"           {_checkbox(step)} {step['text']}")
+
+
+def checklist_lines(tasks: list[dict[str, Any]]) -> Iterator[TextLine]:
+    """Tasks with their boxes."""
+    for task in tasks:
+        yield _line(f"  {_checkbox(task)} {task['text']}")
 
 
 def _checkbox(step: dict[str, Any]) -> str:

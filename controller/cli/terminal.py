@@ -124,6 +124,11 @@ def duration(milliseconds: int) -> str:
     return f"{minutes} min {seconds % 60} s" if minutes else f"{milliseconds / 1000:.1f} s"
 
 
+def utc(ts: str, digits: int = 0) -> str:
+    """A time of the journal, such as `2026-03-14 15:09:26`, or with this many digits of a second."""
+    return ts[: 20 + digits if digits else 19].replace("T", " ")
+
+
 def round_trip(measured: RoundTrip | None) -> str:
     """Median, minimum and 99th percentile of the measured round trips."""
     if measured is None:

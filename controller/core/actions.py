@@ -86,11 +86,20 @@ class OnDeck(Action):
 
 
 class ReceiveDeck(OnDeck):
-    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, where `came_from` says."""
 
     leads_to = decks.DeckReceived
     back: str
     prepared: bool = False
+    came_from: str = ""
+
+
+class AcceptDeck(OnDeck):
+    """A floorperson accepts a deck that was inspected and shuffled beforehand."""
+
+    roles = _FLOOR
+    leads_to = decks.DeckAcceptedPrepared
+    rules = (Rule.PREPARED_DECK,)
 
 
 class InspectDeck(OnDeck):
@@ -436,7 +445,7 @@ class UnlockPerson(Action):
 
 AnyAction = (
     Configure | OpenTable | CloseTable | IdleTable | PlayerArrived
-    | ReceiveDeck | InspectDeck | VerifyDeck | SpreadDeck | WashDeck | StackDeck | RemoveDeck | RejectDeck
+    | ReceiveDeck | AcceptDeck | InspectDeck | VerifyDeck | SpreadDeck | WashDeck | StackDeck | RemoveDeck | RejectDeck
     | InsertDeck | ShuffleByHand | DirectReshuffle | CutDeck | RequireRecut | LoadDeck | UnloadDeck
     | Wager | CloseBets | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal

@@ -69,6 +69,8 @@ def apply(state: State, entry: Entry) -> None:
                 deck.state = DECK_MACHINE.after(deck.state, kind)
             if effect.moves_cards:
                 ledger.move(deck.cards, event.moves or ())  # type: ignore[attr-defined]
+                if state.round is not None and state.round.void:
+                    rounds.note_void_places(state, state.round)
     if effect.moves_device and not stays:
         device = state.devices[event.device]  # type: ignore[attr-defined]
         device.state = DEVICE_MACHINE.after(device.state, kind)

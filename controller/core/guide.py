@@ -19,7 +19,6 @@ from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, 
 from controller.core.rules.guards import (
     blocking,
     cannot_start,
-    counts,
     decks_wanted,
     in_service,
     inside,
@@ -30,7 +29,7 @@ from controller.core.rules.guards import (
     wrong_number_of_decks,
 )
 from controller.core.rules.shuffling import waits_for_shuffler
-from controller.core.state import Round, State, due_deck
+from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -83,7 +82,7 @@ def _void(state: State) -> Step | None:
     if state.round.wagers_open:
         void = f"Round {state.round.number} is void: {state.round.void_reason}."
         return Step("Return all wagers.", void, tuple(state.round.void_clause), ({"action": "return_wagers"},))
-    return _gather_one(state, state.round.deck)
+    return gather_step(state, state.round.deck)
 
 
 def _gather(state: State) -> Step | None:
@@ -91,11 +90,12 @@ def _gather(state: State) -> Step | None:
         return None  # the other deck never interrupts a round
     for name, deck in state.decks.items():
         if deck.state in GATHERED_STATES:
-            return _gather_one(state, name)
+            return gather_step(state, name)
     return None
 
 
-def _gather_one(state: State, name: str) -> Step:
+def gather_step(state: State, name: str) -> Step:
+    """The next step for a deck whose cards are being brought together."""
     place, deck = next_place(state, name), state.decks[name]
     why = f"All cards of deck {name} must be gathered"
     why += "." if deck.state is DeckState.LOCKED_OUT else " and reshuffled."
@@ -121,7 +121,7 @@ def _gather_one(state: State, name: str) -> Step:
         return Step(text, why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     if place == ledger.TAKEN:
         text = "Put the cards last taken from the shoe on the pile and count them."
-        return Step(text, "They were taken just as the round became void.", do=(gathered,))
+        return Step(text, "They have not been counted.", do=(gathered,))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
             return Step(f"The {device} is bringing out its cards.", why)
@@ -177,7 +177,12 @@ def _refused(state: State, device: str) -> str:
 def _warning(state: State) -> Step | None:
     if state.table not in (TableState.SUSPENDED, TableState.WAITING, TableState.OPENING):
         return None
-    for key in blocking(state):
+    return warning_step(state, blocking(state))
+
+
+def warning_step(state: State, keys: list[str]) -> Step | None:
+    """The step that the first of these warnings asks for."""
+    for key in keys:
         warned = state.warnings[key]
         clause = tuple(warned.clause)
         if warned.gone:
@@ -206,6 +211,10 @@ def _warning(state: State) -> Step | None:
                 first, opened = _open_first(state, warned.device)
                 text = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
                 move = ByHand.CLOSE
+            elif device.state is DeviceState.FAILED:
+                text = f"Switch the {warned.device} off and on"
+                if not inside(state, warned.device):
+                    text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
                 f"{text}, or a floorperson takes it out of service.",
                 sentence(warned.text),
@@ -264,18 +273,24 @@ def _waiting(state: State, now_ms: int) -> Step | None:
         text = f"A floorperson changes the dealing method, or puts the {needed} back in service."
         returned: Offer = {"action": "put_in_service", "device": needed}
         return _because(text, refusal, {"action": "change_method"}, returned)
-    for name, device in state.devices.items():
-        if device.state is DeviceState.UNKNOWN and device.refused:
-            out: Offer = {"action": "take_out_of_service", "device": name}
-            text = f"Check the {name}, or a floorperson takes it out of service."
-            why = f"It cannot be used here: {device.refused}."
-            return Step(text, why, do=(out,), by_hand=ByHand.CHECK, device=name)
+    return device_step(state, state.devices) or _decks(state, now_ms)
+
+
+def device_step(state: State, devices: dict[str, Device]) -> Step | None:
+    """The step that the first of these devices asks for because it cannot be used, although there is no warning."""
+    for name, device in devices.items():
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            text, why = f"Connect the {name} and switch it on.", f"The {name} does not answer."
-            return Step(text, why, by_hand=ByHand.CHECK, device=name)
+            text = f"Connect the {name} and switch it on, or a floorperson takes it out of service."
+            leave: Offer = {"action": "take_out_of_service", "device": name}
+            why = f"The {name} does not answer."
+            return Step(text, why, do=(leave,), by_hand=ByHand.CHECK, device=name, role=Role.DEALER)
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}
             return Step(f"Check the {name} and try again.", _refused(state, name), do=(again,))
+    return None
+
+
+def _decks(state: State, now_ms: int) -> Step | None:
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:
@@ -296,15 +311,21 @@ def _waiting(state: State, now_ms: int) -> Step | None:
 
 
 def _deck(state: State, name: str) -> Step | None:
-    found = state.decks[name].state
+    deck = state.decks[name]
+    found = deck.state
     if found in _OPENING:
         text, clause, action = _OPENING[found]
         opened: Offer = {"action": action, "deck": name}
+        if found is DeckState.RECEIVED and deck.prepared:
+            accepted: Offer = {"action": "accept_deck", "deck": name}
+            why = f"It was inspected and shuffled beforehand: {deck.came_from}."
+            text = f"A floorperson accepts deck {name}, or the dealer inspects it."
+            return Step(text, why, (Rule.PREPARED_DECK,), (accepted, opened))
         return Step(text.format(name), "Every deck goes through the opening procedure.", (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
     if shuffler and inside(state, "shuffler") and waits_for_shuffler(state, name):
         return None  # one deck at a time
-    if found in (DeckState.STACKED, DeckState.RACKED) or (found is DeckState.MIXED and counts(state)):
+    if waits_for_shuffler(state, name):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
         return Step(text, "A deck is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
@@ -312,7 +333,7 @@ def _deck(state: State, name: str) -> Step | None:
         why = f"The cover card goes in at least {state.setup.game.least_cut} cards from the top."
         return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
-        if name != due_deck(state):
+        if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
             return None
         where = "Take deck {} into your hand." if state.method is Method.HAND else "Put deck {} into the shoe."
         return Step(

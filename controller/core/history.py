@@ -15,35 +15,115 @@ from controller.core.events.rounds import (
     RoundStarted,
     RoundVoided,
     StackTakenToHand,
+    VoidCompleted,
+    WagersReturned,
 )
+from controller.core.events.table import WarningCleared, WarningRaised
 from controller.games.rulebook import Rule
 
 
 @enforces(Rule.COLLECT_HANDS)
 def rebuild(entries: Iterable[Entry], number: int) -> dict[str, Any]:
-    """A round: who got which cards, in which order hands were collected, how it ended. Empty if there was none."""
-    found: dict[str, Any] = {}
+    """What happened in a round: times, hands, in which order they were collected, warnings, how it ended.
+
+    Empty if there was no such round. A warning belongs to the round in which it was raised; who cleared it is looked
+    for until the next round starts.
+    """
+    story: _RoundStory | None = None
     for entry in entries:
         event = entry.event
-        if getattr(event, "round", None) != number:
-            continue
         if isinstance(event, RoundStarted):
-            found = {"round": event.round, "deck": event.deck, "seats": event.seats, "method": event.method}
-            found |= {"hands": {}, "collected": [], "face_up": 0, "ended": ""}
+            if story:
+                break
+            if event.round == number:
+                story = _RoundStory(entry, event)
+        elif story:
+            story.take(entry)
+    return story.told if story else {}
+
+
+class _RoundStory:
+    """Collects what the events of one round say."""
+
+    def __init__(self, entry: Entry, started: RoundStarted) -> None:
+        self._open = True  # until its last card is accounted for
+        self._warnings: dict[str, dict[str, Any]] = {}  # those that nobody has cleared yet
+        self.told: dict[str, Any] = {
+            "round": started.round,
+            "deck": started.deck,
+            "seats": started.seats,
+            "method": started.method,
+            "first_seq": entry.seq,
+            "last_seq": entry.seq,
+            "started_ts": entry.ts,
+            "ended_ts": "",
+            "ended": "",
+            "void": None,
+            "hands": {},
+            "stacks": [],
+            "collected": [],
+            "face_up": 0,
+            "warnings": [],
+        }
+
+    def take(self, entry: Entry) -> None:
+        """Add what this event says, if it belongs to the round."""
+        event, told = entry.event, self.told
+        if getattr(event, "round", None) == told["round"]:
+            told["last_seq"] = entry.seq
+        if isinstance(event, WarningRaised):
+            self._raised(entry, event)
+        elif isinstance(event, WarningCleared):
+            cleared = {"cleared_by": event.who, "cleared_role": event.role, "cleared_ts": entry.ts}
+            self._warnings.pop(event.warning, {}).update(cleared)
         elif isinstance(event, StackTakenToHand):
-            hand = found["hands"].setdefault(event.target, {"cards": 0, "kinds": []})
+            hand = told["hands"].setdefault(event.target, {"cards": 0, "kinds": []})
             hand["cards"] += event.kept
             hand["kinds"] += event.kinds or []
+            stack = {"ts": entry.ts, "target": event.target, "cards": event.kept, "kinds": event.kinds or []}
+            told["stacks"].append(stack)
         elif isinstance(event, CardFoundFaceUp):
-            found["face_up"] += 1
+            told["face_up"] += 1
             for place, _, cards in event.moves:
                 if place == event.target:  # it lay in that hand already
-                    found["hands"][place]["cards"] -= cards
+                    told["hands"][place]["cards"] -= cards
         elif isinstance(event, HandCollected):
-            found["collected"].append(event.target)
+            told["collected"].append(event.target)
         elif isinstance(event, RoundCompleted | RoundVoided):
-            found["ended"] = event.kind
-    return found
+            told["ended"], told["ended_ts"] = event.kind, entry.ts
+            self._open = isinstance(event, RoundVoided)
+            if isinstance(event, RoundVoided):
+                clause = list(entry.clause) or event.why
+                told["void"] = {"reason": event.reason, "clause": clause, "wagers": None, "settled_ts": ""}
+        elif told["void"] and isinstance(event, WagersReturned):
+            told["void"]["wagers"] = {"returned_by": event.who, "seats": event.seats, "ts": entry.ts}
+        elif told["void"] and isinstance(event, VoidCompleted):
+            told["void"]["settled_ts"] = entry.ts
+            self._open = False
+
+    def _raised(self, entry: Entry, event: WarningRaised) -> None:
+        if not self._open:
+            return
+        raised = {"warning": event.warning, "text": event.text, "clause": list(entry.clause) or event.why}
+        raised |= {"ts": entry.ts, "cleared_by": "", "cleared_role": "", "cleared_ts": ""}
+        self._warnings[event.warning] = raised
+        self.told["warnings"].append(raised)
+
+
+class RoundNow:
+    """Which round is going on, event by event: from its start until its last card is accounted for."""
+
+    def __init__(self, number: int = 0) -> None:
+        self._number = number  # 0 between two rounds
+
+    def after(self, kind: str, data: dict[str, Any]) -> int:
+        """The round that this stored event belongs to; 0 if none."""
+        if kind == RoundStarted.kind:
+            self._number = data.get("round", 0)
+        number = self._number
+        if kind in (RoundCompleted.kind, VoidCompleted.kind):
+            self._number = 0
+        return number
 
 
 @enforces(Rule.WRONG_COUNT)

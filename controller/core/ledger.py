@@ -71,6 +71,11 @@ def count(cards: Cards, places: Iterable[str]) -> int:
     return total
 
 
+def within_reach(cards: Cards) -> bool:
+    """Whether people could take cards of this deck: some are neither in a device nor declared missing."""
+    return any(place not in DEVICE_OF and place != GONE for place in cards)
+
+
 def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
     """The moves when these places are emptied and `number` cards are counted on their way to the target.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _PLACES: Final = {
@@ -57,6 +59,9 @@ _WARNINGS: Final = {
     "count": "count of deck {}",
     "door": "{} opened",
     "gap": "events of the {} are missing",
+    "cards": "unexpected cards in the {}",
+    "refused": "{} cannot be used",
+    "replaced": "{} replaced",
 }
 
 
@@ -81,6 +86,18 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
 
 
+def canonical(name: str) -> str:
+    """The form in which the names of decks and backs are stored: `Red ` becomes red."""
+    return " ".join(name.split()).casefold()
+
+
+def known_name(name: str, known: Iterable[str]) -> str:
+    """The name that is known in another form, as an older version may have stored it; otherwise its stored form."""
+    wanted = canonical(name)
+    alike = [each for each in known if canonical(each) == wanted]
+    return name if name in alike else next(iter(alike), wanted)
+
+
 def command_name(name: str) -> str:
     """A command or a device's event: `ClearJam` becomes clear jam."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
@@ -99,3 +116,9 @@ def plural(number: int, one: str) -> str:
 def cards(number: int) -> str:
     """A number of cards, such as `1 card` or `3 cards`."""
     return plural(number, "card")
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """` (did you mean …?)` with the known word that is most similar to a mistyped one; empty if none is similar."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f" (did you mean {near[0]}?)" if near else ""

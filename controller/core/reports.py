@@ -16,6 +16,11 @@ class DeviceReady(msgspec.Struct, frozen=True):
     capabilities: tuple[int, ...] = ()
     restarted: bool = False
     last_command: int = 0
+    maker: str = ""
+    model: str = ""
+    serial: str = ""
+    firmware: str = ""
+    firmware_digest: str = ""
 
 
 class DeviceAhead(msgspec.Struct, frozen=True):
@@ -52,13 +57,21 @@ class CommandReply(msgspec.Struct, frozen=True):
 class HostBoot(msgspec.Struct, frozen=True):
     """The daemon has started. `boot_id` identifies the computer's current boot, `up_ms` is the time since then.
 
-    `away_ms` is the time since the last event, by the best clock available.
+    `away_ms` is the time since the last event, by the best clock available; `wall_ms` is the wall clock's time.
     """
 
     boot_id: str
     up_ms: int
     away_ms: int
     software: str = ""
+    wall_ms: int = -1
+
+
+class StateSaved(msgspec.Struct, frozen=True):
+    """The daemon is about to save the state after an event; `digest` is that of the saved bytes."""
+
+    of_event: int
+    digest: str
 
 
 class SignIn(msgspec.Struct, frozen=True):
@@ -75,4 +88,15 @@ class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
-Report = AnyAction | DeviceReady | DeviceAhead | LinkLost | DeviceEvent | CommandReply | HostBoot | SignIn | Tick
+Report = (
+    AnyAction
+    | DeviceReady
+    | DeviceAhead
+    | LinkLost
+    | DeviceEvent
+    | CommandReply
+    | HostBoot
+    | StateSaved
+    | SignIn
+    | Tick
+)

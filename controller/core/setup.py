@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from controller.core.enforcement import enforces
+from controller.core.names import canonical
 from controller.core.refusal import Refusal
 from controller.games import rulebook_of
 from controller.games.dragon_poker import DRAGON_POKER
@@ -34,6 +37,21 @@ class Limits(msgspec.Struct, frozen=True):
     self_test_ms: int = 60_000
     grace_ms: int = 10_000  # a link that is back within this time counts as never lost
     change_ahead_ms: int = 900_000  # how long before a deck must be changed this is announced
+
+
+# The shortest and the longest time that each limit may be set to. Shorter ones would call a healthy device broken,
+# longer ones would leave a broken one unnoticed.
+RANGES_MS: Final = {
+    "shuffle_ms": (10_000, 900_000),
+    "deliver_ms": (1_000, 300_000),
+    "dispense_ms": (1_000, 120_000),
+    "release_ms": (1_000, 120_000),
+    "eject_ms": (1_000, 300_000),
+    "clear_jam_ms": (1_000, 300_000),
+    "self_test_ms": (1_000, 600_000),
+    "grace_ms": (1_000, 60_000),
+    "change_ahead_ms": (0, 7_200_000),
+}
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -84,7 +102,8 @@ def _two_decks(setup: Setup) -> Refusal | None:
 
 @enforces(Rule.BACKS_DIFFER)
 def _backs(setup: Setup) -> Refusal | None:
-    if len(set(setup.backs)) == len(setup.backs) and all(setup.backs):
+    backs = {canonical(back) for back in setup.backs}
+    if len(backs) == len(setup.backs) and all(backs):
         return None
     return Refusal("the two decks have backs of the same colour", "the backs differ", (Rule.BACKS_DIFFER,))
 
@@ -127,7 +146,15 @@ def _holding(setup: Setup) -> Refusal | None:
     )
 
 
-_CHECKS = (_seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding)
+def _limits(setup: Setup) -> Refusal | None:
+    for name, (least, most) in RANGES_MS.items():
+        found = getattr(setup.limits, name)
+        if not least <= found <= most:
+            return Refusal(f"limits.{name} is {found}", f"it is from {least} to {most} (milliseconds)")
+    return None
+
+
+_CHECKS = (_seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding, _limits)
 
 
 def setup_fault(setup: Setup) -> Refusal | None:

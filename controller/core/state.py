@@ -21,8 +21,10 @@ class Given(msgspec.Struct):
     deck: str = ""
     target: str = ""  # the hand that its stack is for
     answered: bool = False
-    counted: int = -1
+    counted: int = -1  # the first wrong count of the cycle, else the count after the shuffle
+    counted_at: str = ""
     fits: bool = True  # False if a recognising device found the wrong kinds of cards
+    recognised: bool = False  # after the shuffle, the device reported the kinds of cards too
     presented: int = -1
     face_up: int = 0
 
@@ -59,6 +61,9 @@ class Device(msgspec.Struct):
     opened_by: str = ""  # who is reaching into it; it is not locked until its next cycle or warning
     beside: list[Given] = []  # lock and light commands without an answer; they are not cycles
     out_how: str = ""  # covered, removed, marked
+    serial: str = ""  # of the device that was last used here
+    firmware: str = ""
+    firmware_digest: str = ""
 
 
 class Deck(msgspec.Struct):
@@ -74,6 +79,9 @@ class Deck(msgspec.Struct):
     recut: bool = False
     in_play_ms: int = -1  # when its first round began
     change_due: bool = False
+    rounds_uncounted: int = 0  # its own rounds since its cards were last counted
+    brought_by: str = ""
+    came_from: str = ""  # where a prepared deck was inspected and shuffled
 
 
 class Round(msgspec.Struct):
@@ -98,6 +106,7 @@ class Round(msgspec.Struct):
     void: bool = False
     void_reason: str = ""
     void_clause: list[str] = []
+    void_places: list[str] = []  # where its cards have been since it became void
     wagers_open: bool = True  # wagers are still on the table
 
 
@@ -126,6 +135,7 @@ class Host(msgspec.Struct):
     boot_id: str
     up_ms: int
     at_ms: int
+    wall_ms: int = -1  # the wall clock's time then, or an earlier one if it may be ahead; -1 if it is not known
 
 
 class State(msgspec.Struct):

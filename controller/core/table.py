@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from controller.core.actions import (
     Action,
     CloseBets,
@@ -21,7 +23,7 @@ from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
 from controller.core.guide import next_step
 from controller.core.machines import DeckState, TableState
-from controller.core.names import role_name
+from controller.core.names import known_name, role_name
 from controller.core.refusal import Refusal
 from controller.core.reports import (
     CommandReply,
@@ -32,6 +34,7 @@ from controller.core.reports import (
     LinkLost,
     Report,
     SignIn,
+    StateSaved,
     Tick,
 )
 from controller.core.rules import (  # noqa: F401 - importing a module registers its handlers
@@ -92,15 +95,27 @@ _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     LinkLost: links.lost,
     SignIn: sign_in.sign_in,
     HostBoot: links.host_started,
+    StateSaved: links.state_saved,
     Tick: lambda decision, report: None,
 }
 
 
 def _act(d: Decision, action: Action) -> None:
     """Handle what a person did or asks for, or refuse it with a reason."""
+    action = _with_known_names(d.state, action)
     refusal = _not_theirs(action) or _not_there(d, action) or _not_now(d, action) or HANDLERS[type(action)](d, action)
     if refusal:
         d.refuse(action, refusal)
+
+
+def _with_known_names(state: State, action: Action) -> Action:
+    """The same action, with its deck and back named as the table has them: `Red-1 ` is the deck red-1."""
+    if not isinstance(action, OnDeck):
+        return action
+    names = {"deck": known_name(action.deck, [*state.decks, *state.retired])}
+    if isinstance(action, ReceiveDeck):
+        names["back"] = known_name(action.back, state.setup.backs)
+    return msgspec.structs.replace(action, **names)
 
 
 @enforces(Rule.INSPECT_DECK, Rule.RECUT, Rule.OUT_OF_SERVICE)

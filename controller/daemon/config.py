@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from controller.core.names import canonical
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
 from controller.games import GAMES
 from controller.games.game import Method
@@ -102,7 +103,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
         table = self.table
         return Setup(
             method=table.method,
-            backs=table.backs,
+            backs=tuple(canonical(back) for back in table.backs),
             shuffler=kind,
             hold_dealer=table.hold_dealer,
             seats=table.seats,
@@ -284,9 +285,15 @@ seats = 6
 hold_dealer = false             # keep the dealer's stack in the shoe until the players have acted (10.B(3)(4))
 
 # [table.limits]                # milliseconds; these are the defaults
-# shuffle_ms = 180000
-# dispense_ms = 15000
-# grace_ms = 10000              # a link that is restored within this time has no consequences
+# shuffle_ms = 180000           # 10000 to 900000; how long a device may take for each of these
+# deliver_ms = 30000            # 1000 to 300000
+# dispense_ms = 15000           # 1000 to 120000
+# release_ms = 15000            # 1000 to 120000
+# eject_ms = 30000              # 1000 to 300000
+# clear_jam_ms = 30000          # 1000 to 300000
+# self_test_ms = 60000          # 1000 to 600000
+# grace_ms = 10000              # 1000 to 60000; a link that is restored within this time has no consequences
+# change_ahead_ms = 900000      # 0 to 7200000; how long before a deck must be changed this is announced
 
 [shuffler]
 port = "/dev/shoed/shuffler"    # or usb:1209:5d0e:SERIAL, socket://HOST:PORT, rfc2217://HOST:PORT

@@ -8,6 +8,7 @@ from what is on disk.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import secrets
 import time
@@ -30,8 +31,9 @@ from controller.daemon.config import Config
 from controller.daemon.live_table import LiveTable, report_of
 from controller.daemon.systemd import notify
 from controller.daemon.table_clock import TableClock, boot_id, time_away_ms, up_s
+from controller.daemon.verification import Verification
 from controller.daemon.version import VERSION
-from controller.journal import Checkpoint, Journal, JournalError, JournalReader, timestamp, was_made
+from controller.journal import START, Checkpoint, Journal, JournalError, timestamp, was_made
 from firmware_bridge.connection import Connection, Stage
 from firmware_bridge.ports.hotplug import Hotplug
 from firmware_bridge.ports.transport import PortSettings
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 RETRY_S = 5.0  # how soon a stopped table tries to start again
 SAMPLE_S = 10.0  # how often the health of the links is recorded
 KEPT_SAMPLES = 2160  # six hours
-VERIFY_S = 600.0  # how often newly written events are read back and verified
 WRITES_KEPT = 512
 ROLES = {"shuffler": wire.DeviceRole.SHUFFLER, "shoe": wire.DeviceRole.SHOE}
 
@@ -87,12 +88,13 @@ class Daemon:
         self.clock = TableClock(0)
         self.lines: dict[str, DeviceLine] = {}
         self.write_s: deque[float] = deque(maxlen=WRITES_KEPT)
-        self.verified = Checkpoint(0, "")
         self.counted: dict[str, int] = {}
         self.simulation: TableSimulation | None = None
         self._new_journal = new_journal
         self._had_journal = False
         self._journal: Journal | None = None
+        self._verification: Verification | None = None
+        self._verifying: list[asyncio.Task[None]] = []
         self._listeners: list[Listener] = []
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -115,6 +117,11 @@ class Daemon:
     def journal_file(self) -> Path:
         """The journal's file."""
         return Path(self.config.journal.file)
+
+    @property
+    def verified(self) -> Checkpoint:
+        """Up to where the journal has been verified."""
+        return self._verification.verified if self._verification else START
 
     @property
     def now_ms(self) -> int:
@@ -158,7 +165,6 @@ class Daemon:
         self._tasks = [
             asyncio.create_task(self._keep_running(), name="table"),
             asyncio.create_task(self._keep_sampling(), name="link health"),
-            asyncio.create_task(self._keep_verifying(), name="verification"),
         ]
         started = asyncio.create_task(self._started.wait())
         await asyncio.wait([started, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -168,7 +174,7 @@ class Daemon:
 
     def raise_failure(self) -> None:
         """Raise the exception that has ended one of the background tasks, if any has."""
-        for task in [*self._tasks, *(line.running for line in self.lines.values())]:
+        for task in [*self._tasks, *self._verifying, *(line.running for line in self.lines.values())]:
             if task.done() and not task.cancelled() and task.exception():
                 raise task.exception()  # type: ignore[misc]
 
@@ -177,6 +183,9 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._verification and self.live:
+            with contextlib.suppress(JournalError):  # the next start reports it
+                self._verification.verify_new()  # so that a missing end is noticed
         self._shut_down("the daemon has ended")
         await self._hotplug.close()
 
@@ -204,21 +213,32 @@ class Daemon:
             nonlocal seen
             seen += 1
             if seen % 100_000 == 0:
-                notify(f"STATUS=verified {seen} journal events", "EXTEND_TIMEOUT_USEC=60000000")
+                notify(f"STATUS=verified {seen} journal events", "EXTEND_TIMEOUT_USEC=60000000", "WATCHDOG=1")
 
-        self.verified = journal.verify(journal.verified(), checked)
-        if self.verified.seq:
-            journal.mark_verified(self.verified)
-        self.live = LiveTable(journal, self._send, self._forget, self._withdraw)
+        verified = journal.verify(journal.verified(), checked)
+        if verified != START:
+            journal.mark_verified(verified)
+        verification = self._verification = Verification(journal, verified, self._halt)
+        self.live = LiveTable(
+            journal,
+            self._send,
+            self._forget,
+            self._withdraw,
+            on_ignored=lambda reason: self._log.warning("saved state not used", reason=reason),
+        )
         newest = journal.last(1)
         boot, up_ms, wall_ms = boot_id(), round(up_s() * 1000), round(time.time() * 1000)
         away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")
         self.clock = TableClock(self.state.now_ms + away_ms)
         self.stopped = ""
-        self.take(HostBoot(boot, up_ms, away_ms, VERSION))
+        self.take(HostBoot(boot, up_ms, away_ms, VERSION, wall_ms))
         self._configure()
         for name in self.state.devices:
             self.lines[name] = self._connect(name)
+        self._verifying = [
+            asyncio.create_task(verification.keep_verifying(), name="verification"),
+            asyncio.create_task(verification.keep_rechecking(), name="verification again"),
+        ]
         self._log.info("table started", events=self.state.seq, away_ms=away_ms, table=str(self.state.table))
         notify("STATUS=the table is up")
 
@@ -278,6 +298,9 @@ class Daemon:
         if self._timer:
             self._timer.cancel()
             self._timer, self._timer_at = None, math.inf
+        verifying, self._verifying = self._verifying, []
+        for task in verifying:
+            task.cancel()
         lines, self.lines = self.lines, {}
         for line in lines.values():
             line.connection.close()
@@ -366,21 +389,6 @@ class Daemon:
                 line.history.append(sample)
                 line.sampled = (counters.resends, counters.bad_frames)
 
-    async def _keep_verifying(self) -> None:
-        """Verify newly written events at intervals, to detect a failing disk or tampering."""
-        while True:
-            await asyncio.sleep(VERIFY_S)
-            if self._journal is None:
-                continue
-            journal, since = self._journal, self.verified
-            try:
-                self.verified = await asyncio.to_thread(_verify, self.journal_file, since)
-                if self._journal is journal and self.verified.seq:
-                    journal.mark_verified(self.verified)
-            except JournalError as error:
-                if self._journal is journal:
-                    self._halt(str(error))
-
     # --- for the technician -----------------------------------------------------------------------------------------
 
     def devices(self) -> list[dict[str, Any]]:
@@ -424,8 +432,3 @@ class Daemon:
         """The latest frames on a link, without their contents."""
         line = self.lines.get(name)
         return list(line.connection.session.link.ring.lines()) if line else []
-
-
-def _verify(path: Path, since: Checkpoint) -> Checkpoint:
-    with JournalReader(path) as reader:
-        return reader.verify(since)

@@ -17,16 +17,25 @@ from controller.core.commands import command_of
 from controller.core.events import UnreadableEvent, read
 from controller.core.events.devices import CommandGiven, CycleLost, DeviceAccepted
 from controller.core.events.event import Entry
-from controller.core.reports import CommandReply, DeviceAhead, DeviceEvent, DeviceReady, LinkLost, Report
+from controller.core.reports import CommandReply, DeviceAhead, DeviceEvent, DeviceReady, LinkLost, Report, StateSaved
 from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
-from controller.journal import Journal, JournalError, JournalForeign, MemoryJournal, NewEvent
+from controller.journal import (
+    START,
+    Checkpoint,
+    Journal,
+    JournalError,
+    JournalForeign,
+    MemoryJournal,
+    NewEvent,
+    check,
+)
 from firmware_bridge.wire.link import Lost
 from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
 from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
-CODE_VERSION: Final = "core-6"
+CODE_VERSION: Final = "core-7"
 SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
@@ -44,12 +53,14 @@ class LiveTable:
         forget: Forget,
         withdraw: Withdraw,
         snapshot_every: int | None = None,
+        on_ignored: Callable[[str], None] = lambda reason: None,
     ) -> None:
         self._journal = journal
         self._send = send
         self._forget = forget
         self._withdraw = withdraw
-        self.table = Table(restore(journal))
+        self.table = Table(restore(journal, on_ignored))
+        self._failure: JournalError | None = None
         self._snapshot_every = snapshot_every or SNAPSHOT_EVERY
         self._snapshot_at = self.state.seq + self._snapshot_every
 
@@ -65,6 +76,26 @@ class LiveTable:
 
     def take(self, report: Report, now: float, ts: str) -> list[Entry]:
         """Decide, store, act. If it raises JournalError, nothing was sent."""
+        if self._failure is not None:
+            raise self._failure
+        entries = self._decide(report, now, ts)
+        if self.state.seq >= self._snapshot_at:
+            try:
+                entries += self._save_state(now, ts)
+            except JournalError as error:  # this report is stored and acted upon, so the next one fails
+                self._failure = error
+            self._snapshot_at = self.state.seq + self._snapshot_every
+        return entries
+
+    def _save_state(self, now: float, ts: str) -> list[Entry]:
+        """Save the state for a faster start. Its digest goes into the chain first: see journal/snapshots.py."""
+        seq, state = self.state.seq, encode(self.state)
+        entries = self._decide(StateSaved(seq, self._journal.snapshot_digest(seq, state, CODE_VERSION)), now, ts)
+        with contextlib.suppress(JournalError):  # a snapshot only saves time; events are stored and sent
+            self._journal.save_snapshot(seq, state, CODE_VERSION)
+        return entries
+
+    def _decide(self, report: Report, now: float, ts: str) -> list[Entry]:
         table = self.table
         entries = table.handle(report, now)
         if entries:
@@ -80,10 +111,6 @@ class LiveTable:
                 self._forget(event.device, self.mark(event.device))
         if type(report) is DeviceEvent:
             self._forget(report.device, self.mark(report.device))
-        if table.state.seq >= self._snapshot_at:
-            self._snapshot_at = self.state.seq + self._snapshot_every
-            with contextlib.suppress(JournalError):  # a snapshot only saves time; events are stored and sent
-                self._journal.save_snapshot(self.state.seq, encode(self.state), CODE_VERSION)
         return entries
 
     def mark(self, device: str) -> EventMark:
@@ -97,11 +124,15 @@ class LiveTable:
         return [given.command for given in (pending_of(found) if found else [])]
 
 
-def restore(journal: Journal | MemoryJournal) -> State:
-    """The state after everything in the journal: the latest usable snapshot plus the events since."""
-    snapshot = journal.latest_snapshot(CODE_VERSION)
+def restore(journal: Journal | MemoryJournal, on_ignored: Callable[[str], None] = lambda reason: None) -> State:
+    """The state after everything in the journal: the latest usable snapshot plus the events since.
+
+    The chain is checked on the way, since it vouches for the snapshot. `on_ignored` gets why a snapshot is not used.
+    """
+    snapshot = journal.latest_snapshot(CODE_VERSION, on_ignored)
     state = decode(snapshot.state) if snapshot else State()
-    for event in journal.events(after=state.seq):
+    since = Checkpoint(snapshot.seq, snapshot.hash) if snapshot else START
+    for event in check(journal.events(after=since.seq), since):
         try:
             entry = read(event.seq, event.kind, event.clause, event.data)
         except UnreadableEvent as error:
@@ -117,8 +148,19 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
     if isinstance(happening, COMMAND_ANSWERS):
         return CommandReply(device, happening.id, happening)
     if isinstance(happening, Ready):
-        known = tuple(sorted(int(capability) for capability in happening.identity.capabilities))
-        return DeviceReady(device, happening.boot, known, happening.restarted, happening.last_command)
+        found = happening.identity
+        return DeviceReady(
+            device,
+            happening.boot,
+            tuple(sorted(int(capability) for capability in found.capabilities)),
+            happening.restarted,
+            happening.last_command,
+            found.maker,
+            found.model,
+            found.serial,
+            found.firmware,
+            found.firmware_digest,
+        )
     if isinstance(happening, Ahead):
         return DeviceAhead(device, happening.boot, happening.last_forgotten)
     if isinstance(happening, Lost | Rejected | WrongRole):

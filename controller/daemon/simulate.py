@@ -17,6 +17,7 @@ from controller.daemon.config import (
     ShufflerConfig,
     TableConfig,
 )
+from controller.journal.writer_lock import WriterLock
 from firmware_bridge.wire.link import LinkTiming
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from controller.daemon.daemon import Daemon
     from controller.daemon.people import PeopleFile
 
-KEPT_JOURNALS = 5
 DECKS_PER_BACK = 12  # in the cupboard
 
 
@@ -58,19 +58,26 @@ def simulated_config(folder: Path, listen: str) -> Config:
     )
 
 
-def put_journal_aside(folder: Path) -> None:
-    """Start with a new journal, as simulated cards start over too. The last few journals are kept."""
-    old = sorted(folder.glob("journal-*.db"), key=lambda path: path.stat().st_mtime)
-    for path in old[: max(0, len(old) - KEPT_JOURNALS + 1)]:
-        path.unlink()
-    number = max((int(path.stem.rpartition("-")[2]) for path in old), default=0) + 1
-    for suffix in ("", "-wal", "-shm", ".lock"):
+def put_journal_aside(folder: Path) -> Path | None:
+    """Make room for a new journal, as simulated cards start over too. The previous journal is kept under a new name.
+
+    Returns that name, None if there was no journal. JournalBusy if a daemon is writing it.
+    """
+    journal = folder / "journal.db"
+    if not journal.exists():
+        return None
+    WriterLock(journal).release()
+    numbers = [
+        int(name) for path in folder.glob("journal-*.db") if (name := path.stem.removeprefix("journal-")).isdecimal()
+    ]
+    kept = folder / f"journal-{max(numbers, default=0) + 1}.db"
+    for suffix in ("-wal", ""):  # the log first: without its journal it is nothing, and the journal would lack its end
         path = folder / f"journal.db{suffix}"
         if path.exists():
-            if suffix in ("", "-wal"):
-                path.rename(folder / f"journal-{number}.db{suffix}")
-            else:
-                path.unlink()
+            path.rename(f"{kept}{suffix}")
+    for suffix in ("-shm", ".lock"):
+        (folder / f"journal.db{suffix}").unlink(missing_ok=True)
+    return kept
 
 
 @contextlib.asynccontextmanager

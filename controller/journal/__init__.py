@@ -15,12 +15,14 @@ from controller.journal.errors import (
     JournalForbidden,
     JournalForeign,
     JournalFull,
+    JournalIncomplete,
     JournalReadOnly,
     JournalStopped,
 )
 from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
-from controller.journal.records import START, Checkpoint, NewEvent, StoredEvent, timestamp
+from controller.journal.recheck import Recheck
+from controller.journal.records import START, Checkpoint, NewEvent, StoredEvent, moment, timestamp
 from controller.journal.snapshots import Snapshot
 from controller.journal.store import Journal
 from controller.journal.writer_lock import was_made
@@ -38,17 +40,20 @@ __all__ = [
     "JournalForbidden",
     "JournalForeign",
     "JournalFull",
+    "JournalIncomplete",
     "JournalReadOnly",
     "JournalReader",
     "JournalStopped",
     "MemoryJournal",
     "NewEvent",
+    "Recheck",
     "Snapshot",
     "StoredEvent",
     "canonical",
     "check",
     "digest",
     "line",
+    "moment",
     "timestamp",
     "was_made",
 ]

@@ -10,7 +10,14 @@ from typing import Self
 from controller.journal.chain import check_hash
 from controller.journal.errors import JournalDamaged
 from controller.journal.records import START, Checkpoint, StoredEvent
-from controller.journal.snapshots import BadSnapshot, Snapshot, check_snapshot
+from controller.journal.snapshots import (
+    RECORD,
+    BadSnapshot,
+    Snapshot,
+    check_event,
+    check_records,
+    check_version,
+)
 
 
 class BaseJournal(ABC):
@@ -47,7 +54,8 @@ class BaseJournal(ABC):
     ) -> Snapshot | None:
         """The newest reliable snapshot, written by this version of the code if one is given.
 
-        Those that are damaged, or that do not match the events, are skipped; `on_ignored` gets the reason.
+        Those that are damaged, that do not match the events, or whose digest the chain does not record are skipped;
+        `on_ignored` gets the reason. The caller must check the chain from the snapshot on: it contains the record.
         """
         try:
             numbers = self._snapshot_numbers()
@@ -57,11 +65,36 @@ class BaseJournal(ABC):
         for seq in numbers:
             try:
                 snapshot = self._snapshot(seq)
-                check_snapshot(snapshot, self.event(seq), code_version)
+                check_version(snapshot, code_version)
+                check_event(snapshot, self.event(seq))
+                check_records(snapshot, self._records_of(seq))
                 return snapshot
             except (BadSnapshot, JournalDamaged) as error:
                 on_ignored(f"snapshot at event {seq}: {error}")
         return None
+
+    def check_snapshots(self, code_version: str) -> None:
+        """JournalDamaged if a snapshot is not the one that was saved.
+
+        Versions before 0.2 did not record the digests of their snapshots. The given version does, and uses no others.
+        """
+        for seq in self._snapshot_numbers():
+            try:
+                snapshot, records = self._snapshot(seq), self._records_of(seq)
+                check_event(snapshot, self.event(seq))
+                if records or snapshot.code_version == code_version:
+                    check_records(snapshot, records)
+            except BadSnapshot as error:
+                reason = f"the saved state after it was forged or damaged: {error}; the events are intact"
+                raise JournalDamaged(seq, reason) from None
+
+    def snapshot_digest(self, seq: int, state: bytes, code_version: str) -> str:
+        """The digest of the snapshot that save_snapshot() would save, to be recorded in the chain first."""
+        return self._new_snapshot(seq, state, code_version).digest
+
+    def _records_of(self, seq: int) -> list[StoredEvent]:
+        """The events that record the digest of a snapshot after this event."""
+        return [record for record in self.events(seq, kinds=(RECORD,)) if record.data.get("of_event") == seq]
 
     def _new_snapshot(self, seq: int, state: bytes, code_version: str) -> Snapshot:
         """A snapshot of the state after this event."""

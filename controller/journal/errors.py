@@ -28,6 +28,10 @@ class JournalForeign(JournalError):
     """The file is not a Dragonshoe journal, or is one of a newer version."""
 
 
+class JournalIncomplete(JournalError):
+    """The file was copied without its write-ahead log, which has all its events."""
+
+
 class JournalBusy(JournalError):
     """Another program is writing it. The only failure after which an append may be retried."""
 

@@ -21,7 +21,11 @@ from controller.journal.records import START, Checkpoint, StoredEvent
 FORMAT = "dragonshoe-journal"
 VERSION = 1
 LONGEST_LINE = LONGEST_DATA + 4096  # bytes; a longer one is not an event
-CSV_COLUMNS = StoredEvent.__struct_fields__
+CSV_COLUMNS = ("seq", "date", "time", "text", "round", "deck", "device", "person", "origin", "clause", "kind", "ts",
+               "data", "prev", "hash")  # fmt: skip
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # without it a spreadsheet may take UTF-8 for another encoding
+# What makes a spreadsheet take a cell for a formula, also in full width.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -80,14 +84,34 @@ def json_lines(journal: JournalReader, part: Span, *, proof: bool) -> Iterator[b
         yield line(event) + b"\n"
 
 
-def csv_lines(journal: JournalReader, part: Span) -> Iterator[bytes]:
-    """The events as CSV, after a line with the names of the columns."""
-    yield _csv(CSV_COLUMNS)
+def csv_lines(
+    journal: JournalReader,
+    part: Span,
+    text: Callable[[StoredEvent], str],
+    round_of: Callable[[StoredEvent], int] = lambda event: 0,
+) -> Iterator[bytes]:
+    """The events as CSV, after a line with the names of the columns.
+
+    `text` gives an event's sentence, and `round_of` the round that it belongs to, 0 if none. Date and time are UTC, to
+    the millisecond.
+    """
+    yield BYTE_ORDER_MARK + _csv(CSV_COLUMNS)
     for event in journal.events(part.first - 1, part.last):
-        cells = msgspec.structs.asdict(event)
-        cells["clause"] = " ".join(event.clause)
-        cells["data"] = canonical_json(event.data).decode()
-        yield _csv(str(cell) for cell in cells.values())
+        number = round_of(event)  # for every event, since it may count on that
+        cells: dict[str, object] = msgspec.structs.asdict(event)
+        cells |= {
+            "date": event.ts[:10],
+            "time": event.ts[11:23],
+            "text": text(event),
+            "round": event.data.get("round") or number or "",
+            "deck": event.data.get("deck") or event.data.get("of_deck") or "",
+            "device": event.data.get("device") or event.data.get("by_device") or "",
+            "person": event.data.get("who") or "",
+            "origin": event.data.get("origin") or "",
+            "clause": " ".join(event.clause),
+            "data": canonical_json(event.data).decode(),
+        }
+        yield _csv(str(cells[name]) for name in CSV_COLUMNS)
 
 
 def _csv(cells: Iterable[str]) -> bytes:
@@ -98,7 +122,7 @@ def _csv(cells: Iterable[str]) -> bytes:
 
 def _harmless(cell: str) -> str:
     """Quote a cell that a spreadsheet would take for a formula and run."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA) else cell
 
 
 # --- verifying ------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from controller.journal.errors import (
     from_sqlite,
 )
 from controller.journal.records import START, Checkpoint, EventRow, StoredEvent
-from controller.journal.schema import LISTING, check_schema, recognise
+from controller.journal.schema import LISTING, check_schema, recognise, uses_wal
 from controller.journal.snapshots import SNAPSHOT_COLUMNS, Snapshot, read_snapshot
 
 BATCH = 512  # events read at a time
@@ -97,6 +97,34 @@ class JournalReader(BaseJournal):
     def _wal(self) -> Path:
         return self.path.with_name(self.path.name + "-wal")
 
+    @property
+    def may_lack_its_end(self) -> bool:
+        """Whether this looks like the file of a running daemon that was copied without its write-ahead log.
+
+        A daemon that ends marks its last event as verified, and SQLite then removes the log.
+        """
+        return self._unchanged is not None and uses_wal(self.path) and self.verified() != self.head
+
+    def copy_to(self, target: Path) -> None:
+        """Write a complete copy into one new file, while the daemon may be writing."""
+        while True:
+            copy = open_sqlite(target, "mode=rwc")
+            try:
+                self._connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # a single file, which lacks nothing
+            except sqlite3.Error as error:
+                raise from_sqlite(error, self.path) from None
+            finally:
+                copy.close()
+            if self._unchanged is None or self._stamp() == self._unchanged:
+                return
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        """Open it as a journal that a program has begun to write."""
+        self._connection.close()
+        self._connection = self._connect()
+
     def _stamp(self) -> _Stamp:
         status = self.path.stat()
         try:
@@ -117,8 +145,7 @@ class JournalReader(BaseJournal):
                 failure = from_sqlite(error, self.path)
             try:
                 if self._unchanged is not None and self._stamp() != self._unchanged:
-                    self._connection.close()  # a program is writing: what was read may be incomplete
-                    self._connection = self._connect()
+                    self._reconnect()  # what was read may be incomplete
                     continue
             except OSError as error:
                 raise from_os(error, self.path) from None
@@ -191,12 +218,16 @@ class JournalReader(BaseJournal):
         before: int | None = None,
         kind: str = "",
         having: Sequence[tuple[str, str | int]] = (),
+        within: tuple[str, str | int] | None = None,
+        since: str = "",
+        until: str = "",
         text: Sequence[str] = (),
         limit: int = 100,
         newest: bool = False,
     ) -> list[StoredEvent]:
-        """Events between two numbers, in order: of a kind or a group of kinds, with these values in their data, and
-        containing all these words. `newest` returns the last ones instead of the first.
+        """Events between two numbers and times, in order: of a kind or a group of kinds, with these values in their
+        data, and containing all these words. `within` selects everything from the first event with this value in its
+        data to the last. `newest` returns the last ones instead of the first.
         """
         conditions, values = ["seq > ?"], [after]  # type: tuple[list[str], list[object]]
         if before is not None:
@@ -208,6 +239,14 @@ class JournalReader(BaseJournal):
         for name, value in having:
             conditions.append("json_extract(data, ?) = ?")
             values += [f'$."{name}"', value]
+        if within is not None:
+            named = "FROM events WHERE json_extract(data, ?) = ?"
+            conditions.append(f"seq BETWEEN (SELECT min(seq) {named}) AND (SELECT max(seq) {named})")
+            values += 2 * [f'$."{within[0]}"', within[1]]
+        for sign, ts in ((">=", since), ("<=", until)):
+            if ts:
+                conditions.append(f"CAST(ts AS TEXT) {sign} ?")
+                values.append(ts)
         for word in text:
             conditions.append("instr(lower(kind || ' ' || clause || ' ' || data), ?) > 0")
             values.append(word.lower())
@@ -223,12 +262,29 @@ class JournalReader(BaseJournal):
     def verify(self, since: Checkpoint = START, on_event: Callable[[StoredEvent], None] | None = None) -> Checkpoint:
         """Check the chain from a checkpoint that is known to be good to its end, and return the end.
 
-        JournalDamaged names the first bad event. `on_event` gets every good event.
+        JournalDamaged names the first bad event. `on_event` gets every good event. The journal's own mark is checked
+        too: it shows that an end which was verified before is cut off or rewritten.
         """
+        mark = self.verified()  # read first: the daemon may move it on while the events are checked
         if since != START:
             check_known(since, self.event(since.seq))
         end = verify(self.events(since.seq if since.seq else BEFORE_ALL), since, on_event)
+        if mark.seq > end.seq:
+            raise JournalDamaged(
+                end.seq + 1, f"it is missing: the end was cut off, since the journal was verified to event {mark.seq}"
+            )
+        marked = self.event(mark.seq) if mark.seq > since.seq else None
+        if marked is not None and marked.hash != mark.hash:
+            reason = "its hash is not the one in the journal's mark of what was verified; one of them was changed"
+            raise JournalDamaged(mark.seq, reason)
         check_schema(self._read(LISTING))
+        return end
+
+    def verify_part(self, since: Checkpoint, upto: int) -> Checkpoint:
+        """Check the chain from a good checkpoint to this event, and return the event's checkpoint."""
+        end = verify(self.events(since.seq if since.seq else BEFORE_ALL, upto), since)
+        if end.seq != upto:
+            raise JournalDamaged(end.seq + 1, "it is missing")
         return end
 
     def verified(self) -> Checkpoint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -66,3 +67,26 @@ def timestamp(when: datetime) -> str:
     if when.tzinfo is None:
         raise ValueError(f"{when} has no time zone")
     return when.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?Z?)?", re.ASCII)
+
+
+def moment(text: str, *, end: bool = False) -> str:
+    """The time that a person gave, in the form that events use: UTC, as 2026-01-31, 2026-01-31 23:59 or longer.
+
+    It is the beginning of the day, minute or second that was given, or its end. ValueError if it is not a time.
+    """
+    found = _MOMENT.fullmatch(text.strip())
+    if not found:
+        raise ValueError(
+            f"{text!r} is not a time; write it in UTC as 2026-01-31, 2026-01-31 23:59 or 2026-01-31T23:59:59"
+        )
+    day, minute, second, fraction = found.groups()
+    minute = minute or ("23:59" if end else "00:00")
+    second = second or ("59" if end else "00")
+    fraction = (fraction or "").ljust(6, "9" if end else "0")
+    try:
+        return timestamp(datetime.fromisoformat(f"{day}T{minute}:{second}.{fraction}+00:00"))
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a time: {error}") from None

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from controller.journal.errors import JournalDamaged, JournalForeign
+from controller.journal.errors import JournalDamaged, JournalForeign, JournalIncomplete
 
 APPLICATION_ID = 0x4453484A  # "DSHJ": distinguishes the file from other SQLite databases
 VERSION = 1
@@ -58,11 +58,23 @@ def is_blank(connection: sqlite3.Connection) -> bool:
     return bool(objects == 0 and _number(connection, "application_id") == 0)
 
 
+def uses_wal(path: Path) -> bool:
+    """Whether the file belongs to a database with a write-ahead log, even if the log is missing."""
+    with path.open("rb") as file:
+        return file.read(20)[18:20] == b"\2\2"
+
+
 def recognise(connection: sqlite3.Connection, path: Path) -> None:
-    """JournalForeign unless this is a journal that this version can read."""
+    """JournalForeign unless this is a journal that this version can read; JournalIncomplete if its log is missing."""
     if _number(connection, "application_id") != APPLICATION_ID:
-        blank = is_blank(connection)
-        raise JournalForeign(f"{path}: {'an empty database' if blank else 'not a Dragonshoe journal'}; check the path")
+        if not is_blank(connection):
+            raise JournalForeign(f"{path}: not a Dragonshoe journal; check the path")
+        if uses_wal(path):
+            raise JournalIncomplete(
+                f"{path}: the events are missing: they are in {path.name}-wal, which was not copied with it; "
+                "`shoectl journal copy FILE` makes a complete copy"
+            )
+        raise JournalForeign(f"{path}: an empty database; check the path")
     version = _number(connection, "user_version")
     if version > VERSION:
         raise JournalForeign(

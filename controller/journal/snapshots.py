@@ -1,6 +1,9 @@
 """Snapshots of the table's state. They make a start faster; the events alone are enough to rebuild the state.
 
-A snapshot that is not reliable is therefore skipped. Pure: rows in, snapshots out.
+A snapshot that is not reliable is therefore skipped. Whoever can write the file can also write a snapshot with a
+matching digest, so a snapshot counts only if an event of the chain has recorded its digest.
+
+Pure: rows in, snapshots out.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import msgspec
 from controller.journal.records import StoredEvent
 
 KEPT = 3  # snapshots; older ones are deleted
+RECORD = "snapshot.taken"  # the kind of the events that record the digest of a snapshot, with `of_event` and `digest`
 SNAPSHOT_COLUMNS = "seq, event_hash, code_version, digest, state"
 
 
@@ -24,6 +28,11 @@ class Snapshot(msgspec.Struct, frozen=True):
     hash: str
     code_version: str
     state: bytes
+
+    @property
+    def digest(self) -> str:
+        """What the chain records of it."""
+        return _digest(self).hex()
 
 
 class BadSnapshot(ValueError):
@@ -46,10 +55,22 @@ def read_snapshot(rows: Sequence[Sequence[Any]]) -> Snapshot:
     return snapshot
 
 
-def check_snapshot(snapshot: Snapshot, event: StoredEvent | None, code_version: str | None) -> None:
-    """BadSnapshot unless it belongs to this event and was written by this version of the code, if one is given."""
+def check_event(snapshot: Snapshot, event: StoredEvent | None) -> None:
+    """BadSnapshot unless it belongs to this event."""
     if event is None or event.hash != snapshot.hash:
         raise BadSnapshot("it belongs to another event")
+
+
+def check_records(snapshot: Snapshot, records: Sequence[StoredEvent]) -> None:
+    """BadSnapshot unless one of these events, found by `of_event`, has recorded the snapshot's digest."""
+    if not records:
+        raise BadSnapshot("the journal does not record it")
+    if snapshot.digest not in [record.data.get("digest") for record in records]:
+        raise BadSnapshot(f"its digest is not the one that event {records[-1].seq} records")
+
+
+def check_version(snapshot: Snapshot, code_version: str | None) -> None:
+    """BadSnapshot unless it was written by this version of the code, if one is given."""
     if code_version is not None and snapshot.code_version != code_version:
         raise BadSnapshot(f"it was written by version {snapshot.code_version} of the code; this is {code_version}")
 

@@ -164,6 +164,10 @@ class Journal(JournalReader):
         self._check_verified(checkpoint)
         self._write_beside([(_INSERT_VERIFIED, (checkpoint.seq, bytes.fromhex(checkpoint.hash)))])
 
+    def withdraw_verified(self) -> None:
+        """Forget up to where the chain was verified: the next start verifies everything."""
+        self._write_beside([("DELETE FROM verified", ())])
+
     def _write_beside(self, statements: Iterable[tuple[str, tuple[object, ...]]]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")

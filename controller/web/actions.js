@@ -5,6 +5,7 @@ import { askSignIn, hasRole } from "./access.js";
 import { get, post } from "./api.js";
 import { clearNotice, closeDialog, notice, openDialog, refusalWords, whyNotWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
+import { flowChoices } from "./flows.js";
 import { backSwatch } from "./picture.js";
 
 // The dealer's buttons, always in the same places.
@@ -16,7 +17,7 @@ const GROUPS = [
     "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
   ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
     "return_wagers", "gather_cards", "declare_missing"]],
-  ["Decks", ["receive_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
+  ["Decks", ["receive_deck", "accept_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
     "remove_deck"]],
   ["Devices", ["open_device", "free_jam", "try_again", "empty_device", "test_device", "accept_device", "take_out_of_service",
@@ -33,7 +34,7 @@ const HIDDEN = new Set(["configure"]); // comes from the configuration file
 const QUESTIONS = {
   target: "Which hand?", cards: "How many cards?", deck: "Which deck?", place: "Where were they?", how: "How?", device: "Which device?",
   method: "Which dealing method?", warning: "Which warning?", misdealt: "Were the cards misdealt?", good: "Is the deck in order?",
-  prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", seats: "Which seats have wagered?",
+  prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", came_from: "Who prepared it, and where?", seats: "Which seats have wagered?",
 };
 const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };
 const question = (field) => QUESTIONS[field.name] ?? words(field.name);
@@ -55,6 +56,11 @@ export function useTable(picture) {
   show();
 }
 
+let fetched = () => {};
+
+/** `listener` is called whenever it is known anew which actions are possible. */
+export const onActions = (listener) => { fetched = listener; };
+
 export function setStale(now) {
   stale = now;
   show();
@@ -71,6 +77,7 @@ function refresh() {
     knownAt = mine.at;
     known = new Map(answer.actions.map((action) => [action.action, action]));
     show();
+    fetched();
   }).catch(() => {}).finally(() => {
     fetching = null;
     if (mine.again) refresh();
@@ -124,6 +131,18 @@ function offerTitle(action, offer) {
   return name ? answerTo(name, yes) : action.title;
 }
 
+/** Buttons for offers beside those of the step, such as the way out of an alarm; those that the step has are left out. */
+export function wayOut(offers, key) {
+  const same = (offer) => (table?.step.do ?? []).some((other) => JSON.stringify(other) === JSON.stringify(offer));
+  return offers.filter((offer) => known.has(offer.action) && !same(offer)).map((offer, index) => {
+    const action = known.get(offer.action);
+    return el("button", {
+      type: "button", class: "way-out", disabled: stale, data: { key: `${key}-${index}`, action: action.action },
+      onclick: () => begin(action, offer),
+    }, padlock(action, offer), offerTitle(action, offer));
+  });
+}
+
 /** Every action, by topic; those that are not possible now show the reason. */
 function openAll() {
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
@@ -138,7 +157,7 @@ function openAll() {
         ...(action.allowed ? [capitalise(action.roles.map(roleWords).join(", "))]
           : [capitalise(action.why_not?.reason ?? "not now"), action.why_not?.possible_when ? `Possible when ${action.why_not.possible_when}` : ""])
           .map((text) => el("span", { class: "action-why", text })))))));
-  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, ...parts)], null, "wide");
+  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flowChoices(), ...parts)], null, "wide");
 }
 
 // --- wagers, marked in the picture ---------------------------------------------------------------------------------
@@ -182,7 +201,7 @@ export async function tapSeat(seat) {
 /** The roles that may take an action; some warnings can only be cleared by a floorperson. */
 function rolesOf(action, given) {
   const warned = table.warnings.find((one) => action.action === "clear_warning" && one.key === given.warning);
-  return warned?.needs === "floor" ? ["floor"] : action.roles;
+  return { floor: ["floor"], technician: ["floor", "technician"] }[warned?.needs] ?? action.roles;
 }
 
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
@@ -219,8 +238,11 @@ function openForm(action, given) {
   const answer = el("p", { class: "form-answer", role: "alert" });
   const open = action.fields.filter((field) => !(field.name in given));
   const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
+  let origin = null; // where a deck was prepared: asked for only if it was
   const check = () => {
-    send.disabled = open.some((field) => mustAnswer(field) && (values[field.name] === undefined || values[field.name] === ""));
+    if (origin) origin.hidden = !values.prepared;
+    send.disabled = open.some((field) => mustAnswer(field) && (values[field.name] === undefined || values[field.name] === ""))
+      || (values.prepared && !values.came_from);
   };
   const set = (name) => (value) => { values[name] = value; check(); };
   const fixed = Object.entries(given).filter(([name]) => name !== "action");
@@ -244,6 +266,7 @@ function openForm(action, given) {
     ...open.map((field) => fieldset(field, set(field.name), given)),
     open.length ? null : el("p", { text: action.text })),
   el("div", { class: "dialog-foot" }, answer, send));
+  origin = form.querySelector("[data-field=came_from]");
   openDialog(action.title, [form], null, pad && open.length > 1 ? "broad" : "");
   check();
 }

@@ -1,13 +1,15 @@
 // The screen's main module: the stream delivers views of the table, and every part of the page shows its share.
 
 import { refreshSession, startAccess } from "./access.js";
-import { onWagers, setStale, showClause, tapSeat, useTable } from "./actions.js";
+import { onActions, onWagers, setStale, showClause, tapSeat, useTable } from "./actions.js";
+import { showAlarmBar, startAlarmBar } from "./alarm_bar.js";
 import { get, query } from "./api.js";
 import { startDialog } from "./dialog.js";
 import { byId, capitalise, duration, icon, onClause, plural, setText } from "./dom.js";
 import { openDevices, useDevices } from "./devices.js";
 import { openJournal, startJournal } from "./journal.js";
-import { addEvents, showAlarms, showDecks, showStep } from "./panels.js";
+import { startFlows, withFlow } from "./flows.js";
+import { addEvents, showAlarms, showDecks, showFlow, showStep } from "./panels.js";
 import { Picture, useBacks } from "./picture.js";
 import { startSimulation, useSimulation } from "./simulation.js";
 import { Stream } from "./stream.js";
@@ -20,12 +22,19 @@ let receivedAt = 0; // when `table` was received, on this browser's clock
 const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
 // Fields that a stopped table does not send.
-const DEFAULTS = { seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null };
+const DEFAULTS = { seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [] };
 
 function show(next) {
   table = { ...DEFAULTS, ...next };
   receivedAt = performance.now();
-  document.title = `${table.name} · ${table.step.text}`;
+  redraw();
+}
+
+function redraw() {
+  if (table) showAll(withFlow(table));
+}
+
+function showAll(table) {
   setText(byId("name"), table.name);
   setText(byId("state"), capitalise(table.table_words));
   setText(byId("round"), table.round ? `Round ${table.round.number}` : plural(table.rounds, "round"));
@@ -33,10 +42,12 @@ function show(next) {
   document.body.dataset.seq = table.seq;
   useBacks(table.backs);
   showStep(table);
+  useTable(table);
+  showFlow(table.flow ?? null);
+  showAlarmBar(table);
   showAlarms(table);
   showDecks(table);
   picture.show(table);
-  useTable(table);
   useDevices(table);
   useSimulation(table);
 }
@@ -47,7 +58,11 @@ function showStale(silentMs) {
   document.body.classList.add("stale");
   const text = table ? `STALE: no data for ${duration(silentMs)}. This page may be out of date. Reconnecting …`
     : "Connecting to the table …";
-  if (first) setStale(true);
+  if (first) {
+    setStale(true);
+    redraw();
+    document.title = `⚠ No data – ${table?.name ?? "Dragonshoe"}`;
+  }
   place.hidden = false;
   // Announced once to screen readers; the seconds are updated silently.
   if (first) place.textContent = text;
@@ -59,6 +74,7 @@ function showFresh() {
   byId("stale").hidden = true;
   byId("stale").textContent = "";
   setStale(false);
+  redraw();
   refreshSession().catch(() => {});
   get(`events?${query({ newest: 1, limit: 60 })}`).then((answer) => addEvents(answer.events, answer.head)).catch(() => {});
 }
@@ -111,6 +127,9 @@ onClause(showClause);
 onWagers((seats, open) => picture.showWagers(seats, open));
 startJournal();
 startSimulation();
+startAlarmBar(redraw);
+startFlows(redraw);
+onActions(redraw);
 startAccess(nowMs, () => Boolean(table?.simulated), () => setStale(document.body.classList.contains("stale"))).catch(() => {});
 addEventListener("hashchange", route);
 route();

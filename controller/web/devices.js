@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { byId, duration, el, fill, svg, words } from "./dom.js";
+import { beginFlow } from "./flows.js";
 import { deviceWords } from "./picture.js";
 
 const SPANS = [[10, "10 min", 5], [60, "1 h", 4], [360, "6 h", 6]]; // minutes, label, sections of the axis
@@ -16,6 +17,7 @@ const expanded = new Set(); // devices whose counters are shown
 
 export function useDevices(picture) {
   table = picture;
+  if (!byId("page-devices").hidden) show();
 }
 
 export function openDevices() {
@@ -46,7 +48,8 @@ async function load() {
 }
 
 function show() {
-  fill(byId("devices"), [devices, span, table?.devices], () =>
+  const states = table?.devices.map((device) => [deviceWords(device), device.state]);
+  fill(byId("devices"), [devices, span, states], () =>
     devices.length ? devices.map(card) : el("p", { text: "This table has no devices." }));
 }
 
@@ -57,10 +60,10 @@ function card(device) {
   const state = seen ? deviceWords(seen) : device.state;
   return el("article", { class: "panel device-card", data: { device: device.name } },
     el("header", {},
-      el("span", { class: `light is-${device.state}${device.online ? "" : " is-lost"}`, "aria-hidden": "true" }),
+      el("span", { class: `light is-${seen?.state ?? device.state}${device.online ? "" : " is-lost"}`, "aria-hidden": "true" }),
       el("h2", { text: words(device.name) }),
-      el("span", { class: "chip", text: words(state) }),
-      el("span", { class: "chip quiet", text: device.online ? "Connected" : `Not connected: ${device.stage}` })),
+      el("span", { class: `chip ${inTrouble(seen) ? "bad" : ""}`, text: words(state) }),
+      el("span", { class: `chip ${device.online ? "quiet" : "bad"}`, text: device.online ? "Connected" : `Not connected: ${device.stage}` })),
     device.trouble ? el("p", { class: "trouble", text: device.trouble }) : null,
     plot(device),
     el("dl", { class: "facts" },
@@ -77,8 +80,15 @@ function card(device) {
       ontoggle: (event) => expanded[event.target.open ? "add" : "delete"](device.name),
     }, el("summary", { data: { key: `counters-${device.name}` }, text: "Link counters" }),
       el("dl", { class: "facts counters" }, ...Object.entries(device.counters ?? {}).flatMap(([name, value]) => fact(words(name), value)))),
-    el("button", { type: "button", data: { key: `frames-${device.name}` }, onclick: () => frames(device.name) }, "Latest frames"));
+    el("div", { class: "row" },
+      el("button", { type: "button", data: { key: `frames-${device.name}` }, onclick: () => frames(device.name) }, "Latest frames"),
+      !seen || seen.state === "out_of_service" ? null : el("button", {
+        type: "button", data: { key: `out-${device.name}` }, onclick: () => beginFlow("out-of-service", device.name),
+      }, "Take out of service …")));
 }
+
+const BROKEN = new Set(["jammed", "failed", "lost", "unknown"]);
+const inTrouble = (device) => Boolean(device && (BROKEN.has(device.state) || device.hindered));
 
 const fact = (name, value) => (value === undefined || value === null || value === "" ? [] : [el("dt", { text: name }), el("dd", { text: value })]);
 const number = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));

@@ -1,7 +1,10 @@
 // The panels around the picture: the step, the alarms, the decks and the latest events.
 
 import { lockOuts } from "./access.js";
+import { wayOut } from "./actions.js";
+import { alarmsOf } from "./alarm_bar.js";
 import { byId, capitalise, clauses, clock, duration, el, fill, icon, placeWords, plural, roleWords, setText } from "./dom.js";
+import { endFlow } from "./flows.js";
 import { backColour, backSwatch } from "./picture.js";
 
 const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "Devices at work" };
@@ -11,29 +14,43 @@ const METHODS = { automated_shoe: "Dealt from the automated shoe", manual_shoe: 
 export function showStep(table) {
   const step = table.stopped
     ? { text: "The table has stopped.", why: table.stopped, clause: [], who: "technician" } : table.step;
-  const alarm = Boolean(table.stopped || table.warnings.some((warning) => !warning.aside) || table.round?.void);
+  const alarm = alarmsOf(table).length > 0;
   byId("step").classList.toggle("alarm", alarm);
-  setText(byId("step-who"), [table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
+  setText(byId("step-who"), [table.flow?.title, table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
   setText(byId("step-text"), step.text);
   setText(byId("step-why"), step.why);
   fill(byId("step-clause"), step.clause, (list) => clauses(list, "step-"));
 }
 
 export function showAlarms(table) {
-  const { warnings, void_steps: steps, round, access, stopped } = table;
+  const { warnings, troubles, void_steps: steps, round, access, stopped } = table;
+  const buttons = [...warnings, ...troubles].map((one) => wayOut(one.do ?? [], one.key ?? one.device));
   const locked = (access?.locked ?? []).map((one) => ({ ...one, left: duration(Math.max(0, one.until_ms - table.now_ms)) }));
-  fill(byId("alarms"), [warnings.map(({ since_ms: _, ...rest }) => rest), steps, round?.void && round.number, locked, stopped], () => [
+  const shown = [warnings.map(({ since_ms: _, ...rest }) => rest), troubles, buttons.map((list) => list.map((one) => one.outerHTML))];
+  fill(byId("alarms"), [shown, steps, round?.void && round.number, locked, stopped], () => [
     stopped ? el("article", { class: "alarm" }, el("h3", { text: "The table has stopped" }), el("p", { text: stopped })) : null,
     steps?.length ? el("article", { class: "alarm void" },
       el("h3", {}, `Round ${round.number} is void `, ...clauses(round.void_clause, "void-")),
       el("p", { class: "small", text: capitalise(round.void_reason) }), checklist(steps)) : null,
-    ...warnings.map((warning) =>
+    ...warnings.map((warning, index) =>
       el("article", { class: warning.aside ? "set-aside" : `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
         el("h3", {}, capitalise(warning.text), " ", ...clauses(warning.clause, `${warning.key}-`)),
         el("p", { class: "small", text: capitalise([warning.device, warning.deck, `cleared by a ${roleWords(warning.needs)}`].filter(Boolean).join(" · ")) }),
-        checklist(warning.steps))),
+        checklist(warning.steps), ways(buttons[index]))),
+    ...troubles.map((trouble, index) =>
+      el("article", { class: "alarm trouble", data: { trouble: trouble.device } },
+        el("h3", { text: trouble.text }), el("p", { text: trouble.remedy }), ways(buttons[warnings.length + index]))),
     ...lockOuts(locked),
   ]);
+}
+
+const ways = (buttons) => (buttons.length ? el("div", { class: "ways-out" }, ...buttons) : null);
+
+/** The flow that people are following: what is done, and what comes next. */
+export function showFlow(flow) {
+  fill(byId("flow"), flow, () => flow && el("article", {},
+    el("h3", { text: flow.title }), checklist(flow.tasks),
+    el("button", { type: "button", data: { key: "end-flow" }, onclick: endFlow }, "Stop guiding")));
 }
 
 function checklist(steps) {

@@ -60,7 +60,7 @@ CHECKS: Final = {
     "no crash": "nothing raises what it should not",
 }
 
-KIND_NAMES: Final = re.compile(rb"dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
+KIND_NAMES: Final = re.compile(rb"dragon(?!shoe)|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 IN_SHUFFLER: Final = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT)
 _GROUPS: tuple[tuple[tuple[str, ...], tuple[CardPlace | Spot, ...]], ...] = (

@@ -93,6 +93,7 @@ class ClumsyPeople(People):
             "deck": self._new_deck(rng) if kind is act.ReceiveDeck else rng.choice([*decks, "none-1"]),
             "back": rng.choice(("red", "blue", "green")),
             "prepared": rng.random() < 0.2,
+            "came_from": "the card room",
             "good": rng.random() < 0.9,
             "reason": "a card is bent",
             "depth": rng.choice((5, 9, 10, 20, 52, 53)),

@@ -87,7 +87,7 @@ def _count_not_checked() -> list[Swap]:
 
     def done(d: Decision, given: Any, cycle: Any) -> None:
         given.counted, given.fits = d.state.setup.game.deck_size, True
-        right(d, given, cycle)
+        right(d, given, msgspec.structs.replace(cycle, cards=d.state.setup.game.deck_size))
 
     return _everywhere(right, done)
 
@@ -428,16 +428,15 @@ def _command_renumbered() -> list[Swap]:
 
 @defect("the snapshot is that of an earlier event", "host_dies")
 def _snapshot_gone_stale() -> list[Swap]:
-    right = Journal.save_snapshot
     kept: list[bytes] = []
 
-    def save(self: Journal, seq: int, state: bytes, code_version: str) -> None:
-        kept.append(state)
+    def stale(state: State) -> bytes:
+        kept.append(encode(state))
         old = decode(kept[max(0, len(kept) - 2)])
-        old.seq = seq
-        right(self, seq, encode(old), code_version)
+        old.seq = state.seq
+        return encode(old)
 
-    return [(Journal, "save_snapshot", save)]
+    return [(live_table, "encode", stale)]
 
 
 @defect("a commit is put off to the next one", "host_dies", "host_dies_after_send")

@@ -47,6 +47,9 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "gap": ("floor",),
     "fail": ("floor",),
     "count": ("floor",),
+    "cards": ("floor",),
+    "refused": ("floor",),
+    "replaced": ("technician", "floor"),
 }
 
 _NUMBERED = frozenset({"seats"})  # lists of numbers that are not cards
@@ -106,8 +109,10 @@ class Witness(Books):
         self._jammed_since: dict[str, float] = {}
         self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
+            "deck.accepted_prepared": self._accepted,
             "deck.recalled": self._recalled,
             "shuffle.failed": self._recalled,
+            "recut.cancelled": self._recalled,
             "deck.shuffled_by_hand": self._shuffled_by_hand,
             "cut.made": self._cut,
             "cut.recut_required": self._recut,
@@ -276,8 +281,9 @@ class Witness(Books):
         deck = event.data["deck"]
         self.check("allowed deck", deck not in self._backs, f"deck {deck} comes a second time")
         self._backs[deck] = event.data["back"]
-        if event.data["prepared"]:
-            self._by_hand[deck] = "mixed"
+
+    def _accepted(self, event: Entry) -> None:
+        self._by_hand[event.data["deck"]] = "mixed"
 
     def _recalled(self, event: Entry) -> None:
         deck = event.data["deck"]

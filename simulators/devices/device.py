@@ -12,7 +12,15 @@ from collections.abc import Callable
 from typing import Final
 
 from firmware_bridge.wire.link import LinkTiming
-from firmware_bridge.wire.messages import Button, ButtonName, Capability, DeviceRole, PowerCause
+from firmware_bridge.wire.messages import (
+    Button,
+    ButtonName,
+    Capability,
+    CardsPresent,
+    DeviceRole,
+    Place,
+    PowerCause,
+)
 from simulators.devices.cards import Card, CardPlace, Cards, Kind, Spot
 from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultName, FaultPlan, Planned
 from simulators.devices.firmware import Firmware, Nameplate
@@ -168,6 +176,21 @@ class SimulatedDevice:
             self._kept = self.firmware or self._kept
         self.firmware = None
 
+    def replace(self, plate: Nameplate, now: float, last_command: int = 0) -> None:
+        """Another device stands here from now on, without faults, and with the cards that were in the old one.
+
+        `last_command` is the id of the last command that it was given elsewhere.
+        """
+        self._touch(now)
+        self._power_off()
+        self._kept = None
+        self._on_until.clear()
+        self.plate = plate
+        self.mechanics.renew(plate.capabilities)
+        self._power_on(PowerCause.POWER, now)
+        assert self.firmware is not None
+        self.firmware.remember(last_command)
+
     def _power_on(self, cause: PowerCause, now: float) -> None:
         kept = self._kept
         boot = self._rng.randrange(1, 2**32)
@@ -187,11 +210,21 @@ class SimulatedDevice:
         self._touch(now)
         return self.mechanics.take_exit(target)
 
+    def take_out(self, place: Place, target: Spot, now: float) -> list[Card]:
+        """A person reaches inside and takes all cards from a place."""
+        self._touch(now)
+        return self.mechanics.take_out(Spot(CardPlace[place.name]), target, place)
+
     def fed(self, now: float) -> None:
         """The shuffler has put a deck into this shoe."""
         self._touch(now)
         assert isinstance(self.mechanics, ShoeMechanics)
         self.mechanics.was_fed()
+
+    def sense(self, spot: Spot, now: float) -> None:
+        """A person has put cards into this place, or taken the last one out: its sensor reports that."""
+        self._touch(now)
+        self.mechanics.report(CardsPresent, place=Place[spot.place.name], present=self.mechanics.cards.count(spot) > 0)
 
     def door(self, is_open: bool, now: float) -> bool:
         """A person opens or closes the door; False if it is locked."""

@@ -121,6 +121,10 @@ class Firmware:
         self.mechanics.report = self.report
         self.report(PowerUp, cause=cause, memory_kept=memory_kept)
 
+    def remember(self, last_command: int) -> None:
+        """The memory of a device that was used elsewhere, up to a command with this id."""
+        self._last_command = last_command
+
     # --- time and bytes ---------------------------------------------------------------------------------------------
 
     @property

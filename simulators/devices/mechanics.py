@@ -54,6 +54,7 @@ _RECOGNISES: Final = Capability.RECOGNISES
 _MISCOUNT: Final = FaultName.MISCOUNT
 FACE_UP_REPORTS: Final = 3  # in one cycle at most: a cycle must fit into the room kept for its events
 
+_BEFORE_A_CYCLE: Final = (FaultName.EXTRA_CARD, FaultName.FACE_UP)
 FOUND_BY_SELF_TEST: Final = (
     (FaultName.STALL, FaultCode.MOTOR, "feed motor"),
     (FaultName.MISCOUNT, FaultCode.SENSOR, "card sensor"),
@@ -101,6 +102,8 @@ class Mechanics(ABC):
         self.woken: Callable[[], None] = lambda: None
         self._asleep = False
         self._armed: dict[FaultName, int] = {}  # fault → cards that still move as they should
+        self._next_time: set[FaultName] = set()  # faults that wait for the beginning of a cycle
+        self._still = False  # no card moves with the next step of the cycle
         self._steps: Steps | None = None
         self.deadline = math.inf  # when the next card moves
         self._started = 0.0
@@ -197,6 +200,13 @@ class Mechanics(ABC):
         self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
         self._presented_by, self._dealt = 0, False
 
+    def renew(self, capabilities: frozenset[Capability]) -> None:
+        """These are the mechanics of another device, without power and without faults, around the same cards."""
+        self.capabilities = capabilities
+        self.mode = Mode.READY
+        self.door_open = self.way_blocked = False
+        self._armed.clear()
+
     def set_locked(self, locked: bool) -> None:
         """Lock or unlock doors and card ways."""
         self.locked = locked
@@ -213,7 +223,8 @@ class Mechanics(ABC):
         taken = self.cards.move_all(self.exit, target)
         if taken:
             kinds = [int(card.kind) for card in taken] if self._dealt and self.can(_RECOGNISES) else []
-            self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=len(taken), kinds=kinds)
+            counted = len(taken) if self._dealt or self.can(Capability.COUNTS) else -1
+            self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=counted, kinds=kinds)
         return taken
 
     def put_in(self, source: Spot, target: Spot, place: Place) -> None:
@@ -221,6 +232,13 @@ class Mechanics(ABC):
         was_empty = self.cards.count(target) == 0
         if self.cards.move_all(source, target) and was_empty:
             self.report(CardsPresent, place=place, present=True)
+
+    def take_out(self, source: Spot, target: Spot, place: Place) -> list[Card]:
+        """A person takes all cards of a place inside the device out by hand."""
+        taken = self.cards.move_all(source, target)
+        if taken:
+            self.report(CardsPresent, place=place, present=False)
+        return taken
 
     def free_jam(self, target: Spot) -> list[Card]:
         """A person opens the way and takes out the stuck cards."""
@@ -243,9 +261,15 @@ class Mechanics(ABC):
         return True
 
     def arm(self, fault: FaultName, after_cards: int = 0) -> None:
-        """Let this go wrong when the next card moves, or that many cards later."""
+        """Let this go wrong when the next card moves, or that many cards later.
+
+        A card that gets in or lies face up without waiting for others does so before the first card of a cycle.
+        """
         self.wake()
         self._armed[fault] = after_cards
+        self._next_time.discard(fault)
+        if fault in _BEFORE_A_CYCLE and not after_cards:
+            self._next_time.add(fault)
 
     @property
     def armed(self) -> list[FaultName]:
@@ -288,25 +312,27 @@ class Mechanics(ABC):
 
     def _goes_wrong(self, fault: FaultName) -> bool:
         """Whether this armed fault comes now. It comes once."""
-        if self._armed.get(fault, 0) >= 0:
+        if self._armed.get(fault, 0) >= 0 or fault in self._next_time:
             return False
         del self._armed[fault]
         return True
 
-    def _taken(self, fault: FaultName) -> bool:
-        """Whether this fault is armed, however many cards it should wait for. It comes once."""
-        return self._armed.pop(fault, None) is not None
+    def _begins_with(self, fault: FaultName) -> bool:
+        """Whether this armed fault waited for the beginning of a cycle, which is now. It comes once."""
+        if fault not in self._next_time or fault not in self._armed:
+            return False
+        del self._armed[fault]
+        return True
 
     def _spare_gets_in(self, target: Spot) -> None:
-        """A spare card from the floor, if the fault is armed: not one that fell out of a deck."""
-        if self._taken(FaultName.EXTRA_CARD):
-            spares = [card for card in self.cards.pile(FLOOR) if card.index >= DECK_SIZE]
-            for card in spares[:1]:
-                self.cards.move_card(card, FLOOR, target)
+        """A spare card from the floor gets in: not one that fell out of a deck."""
+        spares = [card for card in self.cards.pile(FLOOR) if card.index >= DECK_SIZE]
+        for card in spares[:1]:
+            self.cards.move_card(card, FLOOR, target)
 
     def _counted(self, cards: int) -> int:
         """What the counting sensor makes of this many cards."""
-        if not self._taken(_MISCOUNT):
+        if not self._goes_wrong(_MISCOUNT):
             return cards
         return cards + self.rng.choice((-1, 1)) if cards else 1
 
@@ -332,7 +358,8 @@ class Mechanics(ABC):
 
     def _step(self, now: float) -> None:
         assert self.doing is not None
-        if self._armed and not isinstance(self.doing, SelfTest | ClearJam) and self._hit(self.doing, now):
+        still, self._still = self._still, False
+        if self._armed and not still and not isinstance(self.doing, SelfTest | ClearJam) and self._hit(self.doing, now):
             return
         self._advance(now)
 
@@ -346,7 +373,7 @@ class Mechanics(ABC):
             self._end(outcome, cards, now)
 
     def _hit(self, command: AnyCommand, now: float) -> bool:
-        """One more step towards the armed faults; True if one of them has ended or stopped the cycle."""
+        """A card is about to move; True if an armed fault has ended or stopped the cycle instead."""
         for fault in self._armed:
             self._armed[fault] -= 1
         if self._goes_wrong(FaultName.STALL):
@@ -384,6 +411,7 @@ class Mechanics(ABC):
         if self._steps is not None:
             self._steps.close()
             self._steps = None
+        self._still = False
         self.deadline = math.inf
 
     def _clear_jam(self) -> Steps:

@@ -110,16 +110,22 @@ class ShoeMechanics(Mechanics):
         target = HELD if command.hold else self.exit
         if not command.hold:  # if the cycle does not get to its end, what lies there is its cards, and no stack
             self._presented_by, self._dealt = command.id, False
-        self._spare_gets_in(SHOE)
-        if self._taken(FaultName.FACE_UP):
+        if self._begins_with(FaultName.EXTRA_CARD):
+            self._spare_gets_in(SHOE)
+        if self._begins_with(FaultName.FACE_UP):
             cards.flip(cards.pile(SHOE)[0])
         for _ in range(command.cards):
             yield self.card_s
             if self._goes_wrong(FaultName.SHORT_FEED):
                 continue
+            if self._goes_wrong(FaultName.EXTRA_CARD):
+                self._spare_gets_in(SHOE)
+            if cards.count(SHOE) and self._goes_wrong(FaultName.FACE_UP):
+                cards.flip(cards.pile(SHOE)[0])
             feed = min(2 if self._goes_wrong(FaultName.DOUBLE_FEED) else 1, cards.count(SHOE))
             missing = self._goes_wrong(FaultName.MISSING_CARD)
             self._moved(cards.move_top(feed, SHOE, FLOOR if missing else target, TOP), _WIRE_PLACE[target])
+        self._still = True
         yield self.present_s
         return self._dispensed(command, target)
 
@@ -152,7 +158,7 @@ class ShoeMechanics(Mechanics):
         yield self.eject_s
         moved = len(self.cards.move_all(SHOE, self.exit)) + len(self.cards.move_all(HELD, self.exit))
         self.cards_moved += moved
-        counted = self._counted(moved)
+        counted = self._counted(moved) if self.can(Capability.COUNTS) else -1
         self._presented(command, self.exit, counted, dealt=False)
         return Outcome.COMPLETE, counted
 

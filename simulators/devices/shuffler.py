@@ -107,8 +107,9 @@ class ShufflerMechanics(Mechanics):
 
     def _shuffle(self, command: Shuffle) -> Steps:
         cards = self.cards
-        self._spare_gets_in(INFEED)
-        if self._taken(FaultName.FACE_UP):
+        if self._begins_with(FaultName.EXTRA_CARD):
+            self._spare_gets_in(INFEED)
+        if self._begins_with(FaultName.FACE_UP):
             cards.flip(self.rng.choice(cards.pile(INFEED)))
         for more in range(self.way.passes - 1, -1, -1):
             for shelf, at in self.way.plan(cards.count(INFEED), self.rng):
@@ -120,9 +121,14 @@ class ShufflerMechanics(Mechanics):
                 if self._goes_wrong(FaultName.MISSING_CARD):
                     cards.move_bottom(1, INFEED, FLOOR)
                     continue
+                if self._goes_wrong(FaultName.FACE_UP):
+                    cards.flip(cards.pile(INFEED)[-1])
                 feed = 2 if self._goes_wrong(FaultName.DOUBLE_FEED) and cards.count(INFEED) > 1 else 1
                 spot = Spot(CardPlace.SHELVES, shelf)
                 self.cards_moved += len(cards.move_bottom(feed, INFEED, spot, min(at, cards.count(spot))))
+                if self._goes_wrong(FaultName.EXTRA_CARD):
+                    self._spare_gets_in(spot)
+            self._still = True
             yield self.gather_s
             for shelf in range(self.way.shelves):
                 cards.move_all(Spot(CardPlace.SHELVES, shelf), INFEED if more else OUTPUT, BOTTOM)

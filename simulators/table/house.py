@@ -17,6 +17,7 @@ from typing import Final
 
 from controller.core.events import read
 from controller.core.events.event import Entry
+from controller.core.names import canonical
 from controller.core.reports import HostBoot, LinkLost, Report, Tick
 from controller.core.setup import Setup, devices_of
 from controller.core.state import State
@@ -55,7 +56,7 @@ RETRY_S: Final = 1.0  # how soon a host tries again to reach a device that does 
 
 def deck_names(setup: Setup, sets: int) -> tuple[str, ...]:
     """The decks in the cupboard: red-1, blue-1, red-2 and so on."""
-    return tuple(f"{back}-{number}" for number in range(1, sets + 1) for back in setup.backs)
+    return tuple(f"{canonical(back)}-{number}" for number in range(1, sets + 1) for back in setup.backs)
 
 
 def capabilities(setup: Setup, device: str) -> frozenset[Capability]:
@@ -202,13 +203,14 @@ class House:
         """
         self.setup = setup or Setup()
         self.now = 0.0
+        self.ahead_s = 0.0  # by how much the table's clock differs, after the computer was off
         self.events: list[Entry] = []
         self.decks = deck_names(self.setup, sets)
         self.sim = SimulatedTable(
             seed,
             decks=self.decks,
-            shuffler_capabilities=capabilities(self.setup, "shuffler"),
-            shoe_capabilities=capabilities(self.setup, "shoe"),
+            shuffler_capabilities=self.capabilities_of("shuffler"),
+            shoe_capabilities=self.capabilities_of("shoe"),
             way=way,
             shuffler_plan=shuffler_plan,
             shoe_plan=shoe_plan,
@@ -237,7 +239,11 @@ class House:
     @property
     def now_ms(self) -> int:
         """The table's time."""
-        return int(self.now * 1000 + 0.5)
+        return int((self.now + self.ahead_s) * 1000 + 0.5)
+
+    def capabilities_of(self, device: str) -> frozenset[Capability]:
+        """What a device at this table can do."""
+        return capabilities(self.setup, device)
 
     def report(self, report: Report) -> list[Entry]:
         """Report something to the table, and let it act. If the host dies meanwhile, the answer is empty."""
@@ -248,7 +254,7 @@ class House:
             return []
 
     def _take(self, report: Report) -> list[Entry]:
-        made = self.live.take(report, self.now, self._stamp())
+        made = self.live.take(report, self.now + self.ahead_s, self._stamp())
         self.events += made
         if self._keep is not None and len(self.events) > 2 * self._keep:
             del self.events[: -self._keep]
@@ -374,7 +380,7 @@ class House:
                     at = wired.next_at
         if self._table_seq != state.seq:
             self._table_seq = state.seq
-            self._table_at = self.live.deadline
+            self._table_at = self.live.deadline - self.ahead_s
         if self._table_at < at:
             at = self._table_at
         self._next_at = at if at > now else now

@@ -14,9 +14,11 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
 from controller.core.events.event import Entry
+from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.step import ACTIONS, ByHand, Offer, Step
+from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
@@ -80,6 +82,33 @@ class People:
                 self.house.watch(LOOK_AGAIN_S)
         return True
 
+    def reach(self, goal: Goal, about: str = "", limit_s: float = 3600.0) -> bool:
+        """Follow the flow to a goal, and decide what the house decides on the way; False if they do not get there."""
+        end = self.house.now + limit_s
+        while True:
+            flow = flow_to(self.house.state, goal, about, self.house.now_ms)
+            assert flow is not None, f"no flow to {goal} {about}"
+            if flow.step is None:
+                return True
+            if self.house.now > end:
+                return False
+            decided = any(self._decide(flow.step, offer) for offer in flow.step.do)
+            if not decided and not self._take_step(flow.step):
+                if self.house.next_at > end:
+                    return False
+                self.house.watch(LOOK_AGAIN_S)
+
+    def _decide(self, step: Step, offer: Offer) -> bool:
+        """Decide what people otherwise leave to the house; False if this is nothing of that kind, or was refused."""
+        name, state = str(offer["action"]), self.house.state
+        if name == "take_out_of_service":
+            return self._report(step, offer, {"how": "covered"})
+        if name == "change_method":
+            return self._report(step, offer, {"method": Method.MANUAL_SHOE})
+        if name == "remove_deck" and "deck" not in offer:
+            return any(self._report(step, offer, {"deck": deck}) for deck in list(state.decks))
+        return False
+
     # --- one step ---------------------------------------------------------------------------------------------------
 
     def step(self) -> Step:
@@ -88,7 +117,9 @@ class People:
 
     def chore(self) -> bool:
         """Do what the guide says now; False if there is nothing for people to do."""
-        step = self.step()
+        return self._take_step(self.step())
+
+    def _take_step(self, step: Step) -> bool:
         if step.by_hand is not None and self._move(step):
             return True
         return any(self._accept(step, offer) for offer in step.do)
@@ -100,6 +131,8 @@ class People:
         moved = self.hands.close_door(step.device) if step.by_hand is ByHand.CLOSE else self.hands.check(step.device)
         if moved:
             self.pause()
+        if moved and step.by_hand is ByHand.CHECK:
+            self.pause()  # a device that was switched on connects and reports before anybody switches it off again
         return moved
 
     def _take(self, step: Step) -> bool:
@@ -195,7 +228,8 @@ class People:
         used = {*self.house.state.decks, *self.house.state.retired}
         for name in self.house.decks:
             if name.startswith(f"{back}-") and name not in used:
-                return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared)
+                came_from = "the card room" if prepared else ""
+                return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared, came_from=came_from)
         raise NoMoreDecks(f"the cupboard has no more {back} decks")
 
     # --- reporting --------------------------------------------------------------------------------------------------

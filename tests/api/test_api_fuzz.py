@@ -44,7 +44,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     """A simulated table with decks on it, and a page where dealer and floorperson are signed in."""
     with simulated(tmp_path_factory.mktemp("table"), "--paused", "--speed", "40") as (served, address):
         served.do("open_table")
-        served.do("receive_deck", deck="red-1", back="red", prepared=True)
+        served.do("receive_deck", deck="red-1", back="red")
         page = Page(address)
         assert page.sign_in("Dana", "2580").status == 200
         assert page.sign_in("Flo", "1470").status == 200

@@ -12,6 +12,7 @@ import pytest
 
 from controller.api.sessions import Screen, SignedIn
 from controller.core.actions import Role
+from tests.journal.test_store import by_hand
 from tests.support.served import LIMIT_S, Page, Served, simulated
 
 Table = tuple[Served, str]
@@ -124,6 +125,56 @@ def test_events_are_searched(table: Table) -> None:
     head = served.get("/api/v1/events")["head"]
     last = served.get(f"/api/v1/events?after={head - 2}&before={head}")["events"]
     assert [event["seq"] for event in last] == [head - 1]
+
+
+def test_events_and_rounds_are_found_by_person_time_and_round(table: Table) -> None:
+    served, _ = table
+    number = play(served)["rounds"]
+    events = served.get(f"/api/v1/events?round={number}&limit=500")["events"]
+    assert (events[0]["kind"], events[-1]["kind"]) == ("round.started", "round.completed")
+    assert [event["seq"] for event in events] == list(range(events[0]["seq"], events[-1]["seq"] + 1))
+    first, last = events[0]["ts"], events[-1]["ts"]
+    found = served.get(f"/api/v1/events?since={first}&until={last}&limit=500")["events"]
+    assert {event["seq"] for event in events} <= {event["seq"] for event in found}
+    assert {event["data"]["who"] for event in served.get("/api/v1/events?who=Flo")["events"]} == {"Flo"}
+    assert [one["round"] for one in served.get(f"/api/v1/rounds?since={first}")["rounds"]] == [number]
+    assert served.get("/api/v1/rounds?who=nobody")["rounds"] == []
+    (one,) = served.get(f"/api/v1/rounds?before={number + 1}&limit=1")["rounds"]
+    assert (one["round"], one["ended_ts"]) == (number, last)
+    told = served.get(f"/api/v1/rounds/{number}")
+    assert (told["started_ts"], told["ended_ts"], told["events"]) == (first, last, events)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("kind=rond", "unknown kind of event 'rond' (did you mean round?); expected one of access, "),
+        ("device=toaster", "unknown device 'toaster'; expected one of shuffler, shoe"),
+        ("since=noon", "'noon' is not a time"),
+    ],
+)
+def test_what_does_not_exist_is_an_error_and_not_silence(table: Table, query: str, text: str) -> None:
+    answer = table[0].ask("GET", f"/api/v1/events?{query}")
+    assert (answer.status, answer.code) == (400, "bad_field")
+    assert text in answer.json["error"]["message"]
+
+
+def test_a_round_with_an_event_that_cannot_be_read(table: Table) -> None:
+    served, _ = table
+    number = play(served)["rounds"]
+    seq = served.get(f"/api/v1/rounds/{number}")["first_seq"] + 3
+    with by_hand(served.folder / "run/journal.db") as hand:
+        (kind,) = hand.execute("SELECT kind FROM events WHERE seq = ?", (seq,)).fetchone()
+        hand.execute("UPDATE events SET kind = 'shoe.polished' WHERE seq = ?", (seq,))
+    try:
+        answer = served.ask("GET", f"/api/v1/rounds/{number}")
+        assert (answer.status, answer.code) == (501, "unreadable_event")
+        error = answer.json["error"]
+        assert error["message"] == f"round {number}: event {seq} has the unknown kind shoe.polished"
+        assert error["hint"] == "use the version of Dragonshoe that wrote it"
+    finally:
+        with by_hand(served.folder / "run/journal.db") as hand:
+            hand.execute("UPDATE events SET kind = ? WHERE seq = ?", (kind, seq))
 
 
 def test_metrics_health_journal_devices_and_rules(table: Table) -> None:
@@ -364,6 +415,29 @@ def test_a_peer_that_babbles_or_leaves_early_disturbs_nobody(table: Table) -> No
         with socket.create_connection((host, int(port))) as sock:
             sock.sendall(data)
     assert served.get("/healthz") == {"status": "ok"}
+
+
+# --- flows ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_flow_leads_to_where_the_table_can_be_closed(table: Table) -> None:
+    served, _ = table
+    opened(served)
+    titles = [flow["title"] for flow in served.get("/api/v1/flows")["flows"]]
+    assert titles[0] == "Close the table"
+    assert "Take the shoe out of service" in titles
+    while (flow := served.get("/api/v1/flows/close"))["step"]["do"] != [{"action": "close_table"}]:
+        for offer in flow["step"]["do"]:
+            assert served.do(offer.pop("action"), **offer).status == 200
+        served.wait(lambda table: not any(device["doing"] or device["at_exit"] for device in table["devices"]))
+    assert [task["done"] for task in flow["tasks"]] == [True, True, True, False]
+    assert flow["done"] is False
+    while (seen := served.wait(lambda table: table["table"] == "betting" or table["step"]["do"]))["table"] != "betting":
+        offer = seen["step"]["do"][0]
+        served.do(offer.pop("action"), **offer)
+    for path in ("/api/v1/flows/fly", "/api/v1/flows/change-deck", "/api/v1/flows/out-of-service?about=kettle"):
+        answer = served.ask("GET", path)
+        assert (answer.status, answer.code) == (404, "not_found"), path
 
 
 # --- simulation -------------------------------------------------------------------------------------------------------

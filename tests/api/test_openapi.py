@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from controller.api.event_stream import event_json
+from controller.api.event_text import event_json
 from controller.api.openapi import describe
 from controller.core.events import KINDS, Entry
 from controller.core.events.decks import DeckReceived

@@ -261,7 +261,9 @@ class Person:
             "Object.fromEntries([...document.querySelectorAll('dialog .given .chip')]"
             ".map(chip => [chip.dataset.field, chip.dataset.value]))"
         )
-        for name in self.page.js("[...document.querySelectorAll('dialog fieldset')].map(f => f.dataset.field)"):
+        for name in self.page.js(
+            "[...document.querySelectorAll('dialog fieldset:not([hidden])')].map(f => f.dataset.field)"
+        ):
             field = f"dialog fieldset[data-field={name}]"
             if name == "seats":
                 for seat in (1, 3, 6):

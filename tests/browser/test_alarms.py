@@ -93,7 +93,7 @@ def test_an_alarm_stands_until_people_have_seen_to_it(playing: Person, alarm: Al
     assert alarm.step in text
     assert page.js(f'document.querySelectorAll("{alarm.article} .checklist li").length') >= 2, text
     assert page.js("document.querySelector('#step').classList.contains('alarm')")
-    assert page.js("document.querySelector('#alarms').getAttribute('aria-live')") == "assertive"
+    assert page.js("document.querySelector('#alarm-bar').getAttribute('aria-live')") == "assertive"
     if alarm.repair:
         page.see(f"{alarm.article} .next", alarm.step)  # it cannot be cleared while its cause remains
         playing.press_fault(alarm.device, alarm.repair)
@@ -312,6 +312,166 @@ def test_a_covered_shuffler_comes_back(playing: Person) -> None:
     assert see_to_it(playing)["shuffler.lost"] == DEALER
     assert page.js("document.querySelectorAll('#decks .deck').length") == 2
     plays_on(playing)
+
+
+# --- in sight and to be heard on every page ---------------------------------------------------------------------------
+
+IN_VIEW = """(box => box.top >= 0 && box.bottom <= innerHeight && box.height > 40)(
+  document.querySelector('#alarm-bar').getBoundingClientRect())"""
+# Whether nothing lies on top of the bar's text.
+UNCOVERED = """(box => document.elementFromPoint(box.left + 20, box.top + box.height / 2)
+  ?.closest('#alarm-bar') !== null)(document.querySelector('.alarm-link').getBoundingClientRect())"""
+RED = "(c => c[0] > 120 && c[0] > 2 * c[1] && c[0] > 2 * c[2])(getComputedStyle(%s).%s.match(/\\d+/g).map(Number))"
+
+
+def red(selector: str, part: str = "color") -> str:
+    """Whether an element has a red colour."""
+    return RED % (f'document.querySelector("{selector}")', part)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 600), (1440, 900), (390, 844)])
+def test_an_alarm_is_in_sight_on_every_page(playing: Person, width: int, height: int) -> None:
+    page = playing.page
+    provoke(playing, ALARMS[0])
+    playing.pause()
+    page.size(width, height)
+    for name in ("Table", "Devices", "Journal"):
+        page.click("nav a", name)
+        page.see("#alarm-bar", "Cards are stuck in the shoe")
+        for top in ("0", "document.documentElement.scrollHeight"):
+            page.js(f"scrollTo(0, {top})")
+            assert page.js(IN_VIEW), (name, top)
+            assert page.js(UNCOVERED), (name, top)
+        assert page.js("document.title").startswith("⚠ Cards are stuck in the shoe")
+        assert page.js(red("#alarm-bar", "backgroundColor"))
+        page.js("scrollTo(0, 0)")
+    playing.open_simulation()
+    assert page.js(IN_VIEW)
+    assert page.js(UNCOVERED)
+    playing.close_simulation()
+    page.click("nav a", "Devices")
+    page.see("[data-device=shoe] .chip.bad", "Jammed")
+    assert page.js(red("[data-device=shoe] .chip.bad"))
+    page.see("#alarm-bar .way-out", "Free jam")
+    page.click(".alarm-link")
+    page.see("#page-table #step.alarm")
+    see_to_it(playing)
+    page.unseen("#alarm-bar")
+    assert "⚠" not in page.js("document.title")
+
+
+# Every tone is counted.
+TONES = """(() => {
+  window.tones = 0;
+  const create = AudioContext.prototype.createOscillator;
+  AudioContext.prototype.createOscillator = function () { window.tones++; return create.call(this); };
+})()"""
+
+
+def test_an_alarm_sounds_until_it_is_seen_or_muted(playing: Person) -> None:
+    page = playing.page
+    page.js(TONES)
+    provoke(playing, ALARMS[0])
+    page.wait("window.tones >= 2")
+    page.wait("window.tones >= 4", within=20)  # again, as long as nobody has seen it
+    page.click("#alarm-bar button[data-key=mute]")
+    page.see("#alarm-bar button[aria-pressed=true]")
+    assert page.js("localStorage.getItem('muted')") == "yes"
+    before = page.js("window.tones")
+    page.click("#alarm-bar button[data-key=mute]")
+    page.wait(f"window.tones > {before}")  # it sounds at once
+    page.click(".alarm-link")
+    playing.pause()
+    see_to_it(playing)
+    before = page.js("window.tones")
+    provoke(playing, ALARMS[1])  # another alarm sounds again
+    page.wait(f"window.tones > {before}", within=20)
+
+
+# --- a dead shuffler, and guided flows --------------------------------------------------------------------------------
+
+
+def test_a_dead_shuffler_has_its_way_out_as_a_button_during_a_round(playing: Person) -> None:
+    page = playing.page
+    start_round(playing)
+    step = page.text("#step-text")
+    playing.press_fault("shuffler", "dead")
+    page.see("article.alarm[data-trouble=shuffler]", "does not answer")
+    page.see("article.alarm[data-warning='shuffler.lost']", "does not answer", within=60)
+    page.see("#alarm-bar", "The shuffler does not answer")
+    assert page.text("#step-text") == step, "the round goes on"
+    page.click("article[data-warning='shuffler.lost'] .way-out", "Take out of service")
+    page.click("dialog .choice", "covered")
+    page.click("dialog button[type=submit]")
+    page.see("article.set-aside[data-warning='shuffler.lost']", "out of service: covered")
+    page.unseen("#alarm-bar")
+    assert page.text("#step-text") == step
+
+
+def start_round(person: Person) -> None:
+    """Pause the robot, close the bets of a new round, and wait until the players have to act."""
+    person.pause()
+    person.follow("document.body.dataset.state === 'betting'")
+    person.take_step()
+    person.follow("document.querySelector('#step-text').innerText.includes('play or fold')")
+
+
+def begin_flow(person: Person, title: str) -> None:
+    """Choose a flow from the list of all actions."""
+    person.page.click("#dock .more")
+    person.page.click("dialog [data-flow]", title)
+    person.page.see("#flow", title.removesuffix(" …"))
+
+
+def test_a_newcomer_closes_the_table_step_by_step(playing: Person) -> None:
+    page = playing.page
+    start_round(playing)
+    begin_flow(playing, "Close the table …")
+    page.see("#flow .checklist .next", "to its end")
+    steps = playing.follow("document.body.dataset.state === 'closed'")
+    assert any("Take deck" in step for step in steps), steps
+    assert steps[-1] == "A floorperson closes the table."
+    page.unseen("#flow article")
+    page.see("#step-text", "Open the table")
+    (closed,) = events(playing, "table.closed")
+    assert closed["data"]["who"] == FLOOR
+
+
+def test_a_newcomer_changes_a_deck_step_by_step(playing: Person) -> None:
+    page = playing.page
+    playing.pause()
+    playing.follow("document.body.dataset.state === 'betting'")
+    begin_flow(playing, "Change deck red-1 …")
+    page.js("window.before = true; location.reload()")
+    page.wait("!window.before && document.querySelector('#flow article') !== null")  # it is kept
+    steps = playing.follow("document.querySelector('#flow article') === null")
+    assert any("deck red-1 off the table" in step for step in steps), steps
+    page.see("[data-deck=red-2]")
+    plays_on(playing)
+
+
+def test_a_device_is_taken_out_of_service_from_its_own_page(playing: Person) -> None:
+    page = playing.page
+    playing.pause()
+    playing.follow("document.body.dataset.state === 'betting'")
+    page.click("nav a", "Devices")
+    page.click("[data-device=shoe] button", "Take out of service …")
+    page.see("#flow", "Take the shoe out of service")
+    playing.follow("document.querySelector('#flow article') === null")
+    (changed,) = events(playing, "method.changed")
+    assert changed["data"]["method"] == "manual_shoe"
+    plays_on(playing)
+
+
+def test_a_flow_can_be_left(playing: Person) -> None:
+    page = playing.page
+    playing.pause()
+    playing.follow("document.body.dataset.state === 'betting'")
+    begin_flow(playing, "Close the table …")
+    page.see("#step-text", "out.")
+    page.click("#flow button", "Stop guiding")
+    page.unseen("#flow article")
+    page.see("#step-text", "Take the bets")
 
 
 def test_every_fault_has_its_switch_and_its_test(screen: Callable[..., Person]) -> None:

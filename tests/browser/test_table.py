@@ -162,3 +162,25 @@ def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> No
     answer = page.see("dialog .form-answer", "Refused")
     assert "Possible when" in answer
     assert "§" in answer
+
+
+def test_a_prepared_deck_is_brought_by_one_person_and_accepted_by_another(screen: Callable[..., Person]) -> None:
+    person = screen("--paused")
+    page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    person.take_step()
+    page.see("#step-text", "Bring a new red deck")
+    page.click("#offers button")
+    page.click("dialog fieldset[data-field=deck] .choice", "red-1")
+    page.unseen("dialog fieldset[data-field=came_from]")
+    page.click("dialog fieldset[data-field=prepared] .choice", "Yes")
+    page.see("dialog fieldset[data-field=came_from]")
+    assert page.js("document.querySelector('dialog button[type=submit]').disabled"), "its origin is missing"
+    page.click("dialog fieldset[data-field=came_from] input")
+    page.type("the card room")
+    page.click("dialog button[type=submit]")
+    page.see("#step-text", "Bring a new blue deck")
+    person.follow("document.querySelector('#step-text').innerText.includes('accepts deck red-1')")
+    page.click("#offers button", "Accept deck")
+    page.see("#events", "Flo accepted deck red-1, inspected and shuffled beforehand (the card room).")

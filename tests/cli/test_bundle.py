@@ -79,7 +79,7 @@ def test_everything_is_in_it(ready: Machine, tmp_path: Path, name: str) -> None:
     assert json.loads(found["versions.json"])["packages"]["msgspec"]
     assert json.loads(found["journal/verification.json"]) | {"head": ""} == {
         "path": str(ready.journal),
-        "whole": True,
+        "ok": True,
         "events": 1,
         "head": "",
     }
@@ -113,7 +113,7 @@ def test_with_the_daemon_down_and_a_torn_journal(ready: Machine, tmp_path: Path)
     assert found["problems.txt"] == b"daemon/: nobody is there\n"
     assert set(found) == {part for part in PARTS if not part.startswith("daemon/")}
     output = json.loads(found["journal/verification.json"])
-    assert (output["whole"], output["bad"]) == (False, 1)
+    assert (output["ok"], output["bad"]) == (False, 1)
 
 
 def test_secrets_are_taken_out_of_any_text() -> None:

@@ -153,6 +153,7 @@ ILLNESSES: list[tuple[str, Callable[[Machine], object], str, str, str]] = [
     ("config hidden", lambda m: m.path("/etc/shoed/table.toml").chmod(0o200), "permissions", "cannot read", "chmod"),
     ("journal shut", lambda m: m.journal.chmod(0o400), "permissions", "cannot read and write", "chmod u+rw "),
     ("folder shut", lambda m: m.journal.parent.chmod(0o550), "permissions", "cannot use", "chmod u+rwx "),
+    ("no audit", lambda m: m.journal.chmod(0o600), "permissions", "cannot be read by auditors", "chmod g+r "),
     ("journal seen", lambda m: m.journal.chmod(0o666), "permissions", "0666", "chmod 0640"),
     ("rules gone", lambda m: m.path(f"/usr/lib/udev/rules.d/{devices.RULES}").unlink(), "udev", "missing", "udevadm"),
     ("slow FTDI", lambda m: m.file("/sys/class/tty/shoe/device/latency_timer", "16\n"), "udev", "16 ms", "echo 1 |"),

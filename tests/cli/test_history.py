@@ -1,17 +1,26 @@
-"""`shoectl round` and `shoectl impact` on a journal of real rounds."""
+"""`shoectl events`, `rounds`, `round` and `impact` on a journal of real rounds, without a daemon."""
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
+from controller.cli import client, journal_option
 from controller.core.setup import Setup, ShufflerKind
+from controller.journal import Journal, JournalReader, NewEvent
 from simulators.table.house import House
 from simulators.table.people import People
-from tests.support.shoectl import shoectl
+from tests.journal.test_chain import TS
+from tests.support.jammed import journal_of_a_jam
+from tests.support.shoectl import complaint, json_lines, shoectl
+
+OPENED = NewEvent(TS, "table.opened", (), {"who": "dana"})
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +36,185 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
+@pytest.fixture(scope="module")
+def void(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A round that a jam of the shoe makes void, and another one."""
+    file = tmp_path_factory.mktemp("journal") / "journal.db"
+    journal_of_a_jam(file)
+    return str(file)
+
+
+def lines_of(result: Result) -> list[str]:
+    """What was printed, with all times replaced, and gaps shortened."""
+    assert result.exit_code == 0, result.output
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC", "TIME", result.stdout)
+    return [re.sub(r"(\S) +", r"\1 ", line) for line in text.splitlines()]
+
+
 def test_a_round_is_rebuilt(journal: str) -> None:
-    result = shoectl("round", "2", "--journal", journal)
-    assert result.exit_code == 0
-    assert result.output.splitlines() == [
-        "round 2: deck blue-1, automated shoe, completed",
-        "  seat1    3 cards",
-        "  seat3    3 cards",
-        "  dealer   3 cards",
-        "  collected: seat3, seat1, dealer",
+    events = seen("--journal", journal, "--round", "2")
+    assert lines_of(shoectl("round", "2", "--journal", journal)) == [
+        "round 2: completed, deck blue-1, automated shoe",
+        "  started TIME, seats 1, 3",
+        "  dealt TIME, seat 1, 3 cards",
+        "  dealt TIME, seat 3, 3 cards",
+        "  dealt TIME, the dealer, 3 cards",
+        "  collected seat 3, seat 1, the dealer",
+        "  completed TIME",
+        f"  events {events[0]} to {events[-1]}",
     ]
     found = json.loads(shoectl("round", "2", "--journal", journal, "--json").stdout)
     assert (found["deck"], found["ended"], found["hands"]["seat1"]["cards"]) == ("blue-1", "round.completed", 3)
+    times = [found["started_ts"], *(stack["ts"] for stack in found["stacks"]), found["ended_ts"]]
+    assert times == sorted(times)
+    assert times[0] < times[-1]
+
+
+def test_a_void_round_is_explained(void: str) -> None:
+    lines = lines_of(shoectl("round", "1", "--journal", void))
+    assert lines[0] == "round 1: void, deck red-1, automated shoe"
+    assert any(re.fullmatch(r"  void TIME, .+ \(13\.G\)", line) for line in lines)
+    assert "  wagers returned TIME by dealer 1" in lines
+    assert "  settled TIME" in lines
+    (warning,) = [line for line in lines if line.startswith("  warning")]
+    assert re.fullmatch(r"  warning TIME, .+ \(13\.G\); cleared by .+ \((dealer|floor)\), TIME", warning)
+    found = json.loads(shoectl("round", "1", "--journal", void, "--json").stdout)
+    assert found["void"]["clause"] == ["13.G"]
+    assert found["started_ts"] < found["ended_ts"] < found["void"]["wagers"]["ts"] <= found["void"]["settled_ts"]
+    assert found["warnings"][0]["ts"] <= found["ended_ts"] < found["warnings"][0]["cleared_ts"]
+    assert lines_of(shoectl("round", "2", "--journal", void))[0].startswith("round 2: completed")
+
+
+# --- from a file ------------------------------------------------------------------------------------------------------
+
+
+def seen(*words: str) -> list[int]:
+    """The numbers of the events that were found."""
+    return [event["seq"] for event in json_lines(shoectl("events", "-n", "500", "--json", *words).stdout)]
+
+
+def test_events_are_read_from_a_file(void: str) -> None:
+    with JournalReader(void) as reader:
+        stored = list(reader.events())
+    assert seen("--journal", void) == [event.seq for event in stored][-500:]
+    assert seen("--journal", void, "--after", "3") == [event.seq for event in stored][3:503]
+    assert seen("--journal", void, "--who", "floor 1") == [e.seq for e in stored if e.data.get("who") == "floor 1"]
+    assert seen("--journal", void, "--kind", "round") == [e.seq for e in stored if e.kind.startswith("round.")]
+    assert seen("--journal", void, "--device", "shoe", "--kind", "device.jammed") != []
+    third, ninth = stored[2].ts, stored[8].ts
+    between = [event.seq for event in stored if third <= event.ts <= ninth]
+    assert seen("--journal", void, "--since", third, "--until", ninth) == between
+    assert seen("--journal", void, "--since", "2025-12-31", "--until", "2026-01-01")[0] > 0
+    assert seen("--journal", void, "--until", "2025-12-31") == []
+    of_round = seen("--journal", void, "--round", "1")
+    assert of_round == list(range(of_round[0], of_round[-1] + 1)), "everything that happened during the round"
+    kinds = [stored[seq - 1].kind for seq in of_round]
+    assert (kinds[0], kinds[-1]) == ("round.started", "void.completed")
+    assert {"device.jammed", "warning.raised", "round.voided"} <= set(kinds)
+    text = shoectl("events", "--journal", void, "--kind", "round.voided").stdout
+    assert re.search(r"round\.voided +Round 1 is void: .* \(13\.G\)$", text.rstrip())
+    nothing = shoectl("events", "--journal", void, "--who", "nobody")
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert "there are no such events" in nothing.stderr
+
+
+def test_rounds_are_read_from_a_file(journal: str, void: str) -> None:
+    result = shoectl("rounds", "--journal", journal)
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["ROUND", "3", "2", "1"]
+    found = json.loads(shoectl("rounds", "--journal", void, "--json").stdout)["rounds"]
+    assert [(one["round"], one["ended"]) for one in found] == [(2, "completed"), (1, "voided")]
+
+    def numbers(*words: str) -> list[int]:
+        return [one["round"] for one in json.loads(shoectl("rounds", "--json", *words).stdout)["rounds"]]
+
+    assert numbers("--journal", journal, "-n", "1") == [3]
+    assert numbers("--journal", journal, "--before", "3") == [2, 1]
+    assert numbers("--journal", journal, "--round", "2") == [2]
+    assert numbers("--journal", void, "--since", found[0]["started_ts"]) == [2]
+    assert numbers("--journal", void, "--until", found[1]["started_ts"]) == [1]
+    assert numbers("--journal", void, "--who", "dealer 1") == [2, 1]
+    assert numbers("--journal", void, "--who", "nobody") == []
+    assert "there are no such rounds" in shoectl("rounds", "--journal", void, "--round", "9").stderr
+
+
+def test_with_the_daemon_down_its_journal_is_read(
+    journal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(client.VARIABLE, raising=False)
+    monkeypatch.setattr(client, "SOCKETS", (tmp_path / "a", tmp_path / "b"))
+    monkeypatch.setattr(journal_option, "SIMULATED", tmp_path / "none")
+    monkeypatch.setattr(journal_option, "DEFAULT", tmp_path / "none")
+    for verb in ("events", "rounds"):
+        assert "no daemon is running" in complaint(shoectl(verb))
+        monkeypatch.setattr(journal_option, "DEFAULT", Path(journal))
+        result = shoectl(verb)
+        assert result.exit_code == 0
+        assert len(result.stdout.splitlines()) > 3
+        assert f"no daemon is running: neither {tmp_path}" in result.stderr
+        assert f"this is from {journal}" in result.stderr
+        monkeypatch.setattr(journal_option, "DEFAULT", tmp_path / "none")
+
+
+def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> None:
+    live, copy = tmp_path / "journal.db", tmp_path / "copy.db"
+    with Journal(live, create=True) as journal:
+        journal.append([OPENED])
+        shutil.copy(live, copy)  # everything is still in the log
+        for verb in (["rounds"], ["events"], ["round", "1"], ["journal", "verify"]):
+            path = [str(copy)] if verb[0] == "journal" else ["--journal", str(copy)]
+            text = complaint(shoectl(*verb, *path))
+            assert "they are in copy.db-wal, which was not copied with it" in text
+            assert "`shoectl journal copy FILE` makes a complete copy" in text
+        journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        journal.append([OPENED])
+        shutil.copy(live, copy)  # the first event is in the file, the second is not
+        for verb in (["rounds"], ["events"], ["journal", "verify"]):
+            path = [str(copy)] if verb[0] == "journal" else ["--journal", str(copy)]
+            result = shoectl(*verb, *path)
+            assert result.exit_code == 0
+            assert "it ends with event 1, and the daemon had not closed it" in result.stderr
+            assert "copy.db-wal, which is missing here" in result.stderr
+        assert "there was no round 9; it ends with event 1" in complaint(shoectl("round", "9", "--journal", str(copy)))
+        copy.unlink()
+        made = shoectl("journal", "copy", str(copy), "--journal", str(live))
+        assert (made.exit_code, made.stdout) == (0, f"2 events, head {journal.head.hash}\n")
+    assert "already exists; --force overwrites it" in complaint(
+        shoectl("journal", "copy", str(copy), "--journal", str(live))
+    )
+    alone = tmp_path / "elsewhere" / "copy.db"
+    alone.parent.mkdir()
+    copy.rename(alone)
+    result = shoectl("journal", "verify", str(alone))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("2 events, chain intact")
+    with Journal(alone) as restored:  # it is a journal like any other
+        restored.append([OPENED])
+    assert sorted(path.name for path in tmp_path.iterdir() if "part" in path.name) == []
+
+
+# --- what does not exist ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["events", "--kind", "rond"],
+            r"unknown kind of event 'rond' \(did you mean round\?\); expected one of access, ",
+        ),
+        (["events", "--kind", "round.void"], r"'round\.void' \(did you mean round\.voided\?\); .* round\.started"),
+        (
+            ["events", "--device", "sho"],
+            r"unknown device 'sho' \(did you mean shoe\?\); expected one of shuffler, shoe",
+        ),
+        (["journal", "tail", "--kind", "rond"], r"unknown kind of event 'rond'"),
+        (["events", "--since", "yesterday"], r"'yesterday' is not a time; write it in UTC"),
+        (["rounds", "--until", "2026-02-30"], r"'2026-02-30' is not a time"),
+        (["events", "--follow"], r"--follow can only be combined with --kind and --after"),
+    ],
+)
+def test_what_does_not_exist_is_an_error(journal: str, words: list[str], expected: str) -> None:
+    assert re.search(expected, complaint(shoectl(*words, "--journal", journal), 2))
 
 
 def test_what_a_wrong_count_may_have_touched_is_told(journal: str) -> None:

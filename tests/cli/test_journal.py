@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.journal.test_chain import TS
 from tests.journal.test_store import by_hand, filled, new
 from tests.support import shoectl as command
 from tests.support import terminal
+from tests.support.jammed import journal_of_a_jam
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,7 @@ def test_verify(path: Path) -> None:
     said = f"5 events, chain intact, head {events[-1].hash}\n"
     assert done("verify", path) == done("verify", "--journal", path) == said
     assert json.loads(done("verify", path, "--json")) == {
-        "whole": True,
+        "ok": True,
         "events": 5,
         "first": 1,
         "last": 5,
@@ -93,7 +95,7 @@ def test_verify_names_the_first_bad_event(path: Path) -> None:
     assert result.stdout == f"{path}: event 3: its content does not match its hash\n"
     result = shoectl("verify", path, "--json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout) == {"whole": False, "bad": 3, "reason": "its content does not match its hash"}
+    assert json.loads(result.stdout) == {"ok": False, "bad": 3, "reason": "its content does not match its hash"}
 
 
 def test_verify_against_a_head_that_was_written_down(path: Path) -> None:
@@ -129,6 +131,8 @@ def test_what_is_no_journal(tmp_path: Path) -> None:
 def test_progress_goes_to_standard_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path, 2100)
     monkeypatch.setattr(progress, "SHOW_AFTER_S", float("inf"))
+    with Journal(path) as journal:
+        journal.mark_verified(journal.head)  # as a daemon does when it ends
     assert shoectl("verify", path).stderr == ""
     monkeypatch.setattr(progress, "SHOW_AFTER_S", 0.0)
     result = shoectl("verify", path, "--json")
@@ -320,18 +324,61 @@ def test_export_refuses(path: Path, tmp_path: Path) -> None:
     assert "No such file" in complaint("export", "--journal", path, tmp_path / "none" / "out.jsonl")
 
 
+def rows_of(file: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file, by the names of their columns."""
+    return list(csv.DictReader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
+
+
 def test_csv(path: Path, tmp_path: Path) -> None:
+    raised: dict[str, Any] = {"warning": "shoe.jam", "text": "=HYPERLINK(1)", "why": [], "needs": "floor"}
+    raised |= {"by_device": "shoe", "of_deck": "red-1", "gone": False}
     with Journal(path, create=True) as journal:
         journal.append(
             [
                 NewEvent(TS, "round.started", ["13.F", "13.G"], {"note": 'a "b", c\nd', "=1": 1}),
-                *(NewEvent(TS, "round.started", [cell]) for cell in ("=1+1", "+1", "-1", "@a", "\t=1", "fine")),
+                *(NewEvent(TS, "round.started", [cell]) for cell in ("=1+1", "+1", "-1", "@a", "\t=1", " =1", "fine")),
+                NewEvent(TS, "deck.verified", ["4.B"], {"who": "-Flo", "deck": "=red", "origin": "screen", "at_ms": 1}),
+                NewEvent(TS, "warning.raised", ["13.G"], raised),
             ]
         )
         first_hash = next(journal.events()).hash
-    done("export", "--format", "csv", "--journal", path, tmp_path / "out.csv")
-    heads, first, *others = list(csv.reader(io.StringIO((tmp_path / "out.csv").read_bytes().decode())))
-    assert heads == ["seq", "ts", "kind", "clause", "data", "prev", "hash"]
-    data = '{"=1":1,"note":"a \\"b\\", c\\nd"}'
-    assert first == ["1", TS, "round.started", "13.F 13.G", data, "0" * 64, first_hash]
-    assert [row[3] for row in others] == ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "fine"]
+    file = tmp_path / "out.csv"
+    done("export", "--format", "csv", "--journal", path, file)
+    assert file.read_bytes().startswith(b"\xef\xbb\xbfseq,date,time,text,round,")  # so that Excel reads UTF-8
+    first, *others, verified, warned = rows_of(file)
+    assert first == {
+        "seq": "1",
+        "date": "2026-01-31",
+        "time": "23:59:59.123",
+        "text": "Round started.",  # of this kind, but with other fields
+        "round": "",
+        "deck": "",
+        "device": "",
+        "person": "",
+        "origin": "",
+        "clause": "13.F 13.G",
+        "kind": "round.started",
+        "ts": TS,
+        "data": '{"=1":1,"note":"a \\"b\\", c\\nd"}',
+        "prev": "0" * 64,
+        "hash": first_hash,
+    }
+    assert [row["clause"] for row in others] == ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "' =1", "fine"]
+    assert verified["text"].startswith("'-Flo ")
+    assert (verified["person"], verified["deck"], verified["origin"]) == ("'-Flo", "'=red", "screen")
+    assert (warned["device"], warned["deck"], warned["clause"]) == ("shoe", "red-1", "13.G")
+
+
+def test_csv_names_the_round_of_every_event(path: Path, tmp_path: Path) -> None:
+    """Also of those that are not about a round, such as a jam; and in an export that begins in the middle of it."""
+    journal_of_a_jam(path)
+    file = tmp_path / "out.csv"
+    done("export", "--format", "csv", "--journal", path, file)
+    rows = rows_of(file)
+    rounds = {row["kind"]: row["round"] for row in rows}
+    assert (rounds["device.jammed"], rounds["warning.raised"], rounds["round.voided"]) == ("1", "1", "1")
+    assert (rounds["table.opened"], rounds["void.completed"], rounds["round.completed"]) == ("", "1", "2")
+    assert all(datetime.fromisoformat(f"{row['date']}T{row['time']}").microsecond % 1000 == 0 for row in rows)
+    jam = next(row["seq"] for row in rows if row["kind"] == "device.jammed")
+    done("export", "--format", "csv", "--from", jam, "--force", "--journal", path, file)
+    assert rows_of(file) == rows[int(jam) - 1 :]

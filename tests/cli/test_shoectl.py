@@ -74,6 +74,8 @@ def test_a_verb_loads_no_more_than_it_needs() -> None:
 
 def test_wrong_usage() -> None:
     assert "--help" in complaint(shoectl("levitate"), 2)
+    for words, meant in ((["evnts"], "events"), (["journal", "verfy"], "verify"), (["sim", "injct"], "inject")):
+        assert f"Did you mean '{meant}'?" in complaint(shoectl(*words), 2)
     assert "PORT" in complaint(shoectl("probe"), 2)
     assert "--baud" in complaint(shoectl("probe", "/dev/x", "--baud", "fast"), 2)
     for verb in ("probe", "monitor", "self-test", "conform"):

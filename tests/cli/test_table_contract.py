@@ -47,6 +47,8 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contract
         ["rounds"],
         ["do"],
         ["do", "open_table"],
+        ["flow"],
+        ["flow", "close"],
         ["sim", "status"],
         ["sim", "pause"],
     ],
@@ -57,6 +59,43 @@ def test_without_a_daemon(words: list[str], tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv(client.VARIABLE, raising=False)
     monkeypatch.setattr(client, "SOCKETS", (tmp_path / "a", tmp_path / "b"))
     assert "systemctl start shoed" in complaint(shoectl(*words))
+
+
+# --- flow -------------------------------------------------------------------------------------------------------------
+
+
+def test_flow_lists_the_goals_and_shows_the_way_to_one(daemon: ContractDaemon) -> None:
+    daemon.answers["/api/v1/flows"] = {
+        "flows": [
+            {"goal": "close", "about": "", "title": "Close the table"},
+            {"goal": "change-deck", "about": "red-1", "title": "Change deck red-1"},
+        ]
+    }
+    assert shoectl("flow").stdout == "close              Close the table\nchange-deck red-1  Change deck red-1\n"
+    step = {"text": "Take deck red-1 out.", "why": "It is loaded.", "clause": ["5.A"], "who": "dealer"}
+    daemon.answers["/api/v1/flows/change-deck"] = {
+        "title": "Change deck red-1",
+        "done": False,
+        "tasks": [{"text": "No round is in progress", "done": True}, {"text": "Take out deck red-1", "done": False}],
+        "step": {**step, "do": [{"action": "unload_deck", "deck": "red-1"}]},
+    }
+    assert shoectl("flow", "change-deck", "red-1").stdout.splitlines() == [
+        "Change deck red-1",
+        "  [x] No round is in progress",
+        "  [ ] Take out deck red-1",
+        "  now    Take deck red-1 out.",
+        "  why    It is loaded. (5.A)",
+        "  who    the dealer",
+        "  do     shoectl do unload_deck deck=red-1",
+    ]
+    assert daemon.asked[-1] == ("GET", "/api/v1/flows/change-deck", {"about": "red-1"})
+    daemon.answers["/api/v1/flows/close"] = {"title": "Close the table", "done": True, "tasks": [], "step": None}
+    assert shoectl("flow", "close").stdout.splitlines()[-1] == "Done."
+
+
+@pytest.mark.parametrize(("words", "said"), [(["clsoe"], "'close'"), (["change-deck"], "the name of a deck")])
+def test_a_flow_that_does_not_exist_is_wrong_usage(daemon: ContractDaemon, words: list[str], said: str) -> None:
+    assert said in complaint(shoectl("flow", *words), 2)
 
 
 # --- status -----------------------------------------------------------------------------------------------------------
@@ -78,6 +117,9 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         }
     ]
     table["void_steps"] = [{"text": "Return all wagers", "done": False}]
+    table["troubles"] = [
+        {"device": "shuffler", "text": "The shuffler does not answer.", "remedy": "Connect it.", "do": []}
+    ]
     table["access"]["locked"] = [{"name": "Flo", "until_ms": 2_000_000}]
     table["journal"]["ok"] = False
     table["devices"][0] |= {"state": "jammed", "link": "degraded", "hindered": "a jam"}
@@ -91,6 +133,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "round  17, deck red-1, automated shoe, seats 1, 3",
         "stacks seat1 3 (dealt), seat3 3 (at exit)",
         "alarm  Cards are stuck\\x1b[2J (13.G) [shoe.jam]",
+        "alarm  The shuffler does not answer. Connect it.",
         "[x] Free the jam",
         "[ ] Clear the warning",
         "[ ] Return all wagers",

@@ -79,10 +79,10 @@ def test_another_floorperson_ends_a_lock_out() -> None:
 
 def test_a_started_host_has_lost_its_devices_until_they_answer() -> None:
     house = House().open()
-    made = house.handle(HostBoot("b1", 5000, 0))
+    made = house.handle(HostBoot("b1", 5000, 0, wall_ms=7))
     assert [event.kind for event in made][:3] == ["host.started", "device.lost", "device.lost"]
     assert house.device("shoe") is DeviceState.LOST
-    assert house.state.host == Host("b1", 5000, house.state.now_ms)
+    assert house.state.host == Host("b1", 5000, house.state.now_ms, 7)
 
 
 def test_the_grace_time_of_a_lost_link_begins_anew_with_every_start_of_the_host() -> None:
@@ -116,6 +116,38 @@ def test_over_a_reboot_the_wall_clock_counts_unless_it_is_impossible() -> None:
         )  # the longest time that a deck may be played
     assert time_away_ms(state, "b1", 500, 0, last) == 8 * 3_600_000  # a shorter up time in the same boot is impossible
     assert time_away_ms(State(), "b1", 500, 0, "") == 0
+
+
+def test_a_wall_clock_that_ran_ahead_does_not_make_the_time_away_shorter() -> None:
+    """It was set forward by three hours while the daemon ran, and back again while the computer was off."""
+    hour_ms = 3_600_000
+    last, last_ms = "2026-01-01T00:00:00.000000Z", 1_767_225_600_000
+    host = Host("b1", up_ms=1000, at_ms=60_000, wall_ms=last_ms - 3 * hour_ms - 10_000)
+    state = State(now_ms=70_000, host=host)
+    really_ms = last_ms - 3 * hour_ms
+    assert time_away_ms(state, "b2", 500, really_ms + 5 * hour_ms, last) == 5 * hour_ms
+    behind = State(now_ms=70_000, host=Host("b1", up_ms=1000, at_ms=60_000, wall_ms=last_ms + hour_ms))
+    assert time_away_ms(behind, "b2", 500, last_ms + hour_ms, last) == hour_ms, "it was corrected before the end"
+
+
+def test_a_wall_clock_that_ran_ahead_is_remembered_when_the_daemon_restarts() -> None:
+    hour_ms = 3_600_000
+    really_ms = 1_767_225_600_000
+    house = House(connect=False)
+    began_ms = house.state.now_ms
+    house.handle(HostBoot("b1", 5000, 0, wall_ms=really_ms))
+    house.now += 60
+    house.handle(HostBoot("b1", 65_000, 0, wall_ms=really_ms + 3 * hour_ms + 60_000))  # it was set forward
+    passed_ms = house.state.now_ms - began_ms
+    last = "2026-01-01T03:01:00.000000Z"
+    away_ms = time_away_ms(house.state, "b2", 500, really_ms + passed_ms + 5 * hour_ms, last)
+    assert abs(away_ms - 5 * hour_ms) < 3000, "three hours more than the wall clock says"
+
+
+def test_the_computer_was_away_for_at_least_as_long_as_it_is_up_again() -> None:
+    state = State(now_ms=70_000, host=Host("b1", up_ms=1000, at_ms=60_000))
+    last, last_ms = "2026-01-01T00:00:00.000000Z", 1_767_225_600_000
+    assert time_away_ms(state, "b2", 7_200_000, last_ms + 45_000, last) == 7_200_000
 
 
 def test_the_clock_goes_on_from_a_reading() -> None:

@@ -12,7 +12,7 @@ from controller.core.actions import Action, AnyAction, Role
 from controller.core.events.event import Entry
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import Report
-from controller.core.setup import Setup
+from controller.core.setup import Setup, ShufflerKind
 from controller.core.step import ByHand, Step
 from controller.games.game import Method
 from tests.support.core_driver import WHO, House
@@ -48,6 +48,26 @@ def test_what_a_step_offers_is_possible_in_every_method(method: str) -> None:
     assert {"open_table", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck"} <= offered(house)
     assert {"insert_deck", "close_bets", "players_acted", "reveal_dealer", "collect_all"} <= offered(house)
     assert ("finish_deal" in offered(house)) == (method != "automated_shoe")
+
+
+@pytest.mark.clause("3.B(2)")
+@pytest.mark.parametrize("feeds_shoe", [True, False])
+def test_the_second_prepared_deck_goes_into_the_shuffler(feeds_shoe: bool) -> None:
+    house = Checked(Setup(shuffler=ShufflerKind(counts=False, feeds_shoe=feeds_shoe)))
+    house.ask(act.OpenTable)
+    for back in ("red", "blue"):
+        house.receive(f"{back}-1", back, prepared=True)
+    assert [offer["action"] for offer in house.table.next_step().do] == ["cut_deck"]
+    house.ask(act.CutDeck, "red-1", 20)
+    house.gather_real("red-1", "shoe")
+    house.ask(act.LoadDeck, "red-1")
+    step = house.table.next_step()
+    assert (step.text, step.do) == (
+        "Put deck blue-1 into the shuffler.",
+        ({"action": "insert_deck", "deck": "blue-1"},),
+    )
+    house.work()
+    assert house.at() is TableState.BETTING
 
 
 def test_what_a_step_offers_is_possible_after_a_jam() -> None:

@@ -196,7 +196,7 @@ def test_a_face_up_card_needs_a_hand_that_has_cards() -> None:
     house.tick()
     assert house.at() is TableState.ACTING
     over = house.refused(act.ReportFaceUp, "seat1")
-    assert over.data["reason"] == "all hands are dealt, so no card can replace it"
+    assert over.data["reason"] == "all hands have their cards"
 
 
 @clause("13.B")
@@ -227,6 +227,24 @@ def test_the_hand_of_a_face_up_card_that_the_dealer_replaces_is_recorded(setup: 
 
 
 # --- C, D, E --------------------------------------------------------------------------------------------------------
+
+
+@clause("13.A", "13.B")
+@pytest.mark.parametrize("setup", [MANUAL, HAND, ONE])
+def test_a_card_that_is_face_up_after_the_deal_is_no_reason_for_a_void(setup: Setup) -> None:
+    house = House(setup).open()
+    if setup is ONE:
+        house.faults["shoe", "Dispense"] = "face_up"
+    house.ask(act.CloseBets, (1,))
+    if setup is not ONE:
+        house.ask(act.ReportFaceUp)
+        house.move("red-1", house_source(house), "rack", 1)
+        house.deal_by_hand()
+    assert house.at() is TableState.ACTING
+    assert len(house.find("card.face_up")) == 1
+    assert house.refused(act.ReportFaceUp).clause == ("13.A",)
+    house.finish()
+    assert house.find("round.completed")
 
 
 @clause("13.C")
@@ -306,10 +324,20 @@ def test_a_dealers_card_shown_too_early(setup: Setup) -> None:
 
 
 @clause("13.E")
+def test_a_dealers_card_shown_before_all_of_them_are() -> None:
+    house = House(ONE).open()
+    house.deal()
+    house.ask(act.PlayersActed)
+    house.ask(act.ReportDealerExposed)
+    voided(house, "13.E")
+
+
+@clause("13.E")
 def test_later_the_dealers_cards_may_be_seen() -> None:
     house = House(ONE).open()
     house.deal()
     house.ask(act.PlayersActed)
+    house.ask(act.RevealDealer)
     assert house.refused(act.ReportDealerExposed).clause == ("13.E",)
 
 

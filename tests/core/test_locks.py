@@ -62,13 +62,13 @@ def test_a_jam_locks_the_shoe_in_the_same_decision() -> None:
     house = dealing()
     made = jam(house)
     assert [event.kind for event in made] == [
-        "device.jammed", "warning.raised", "round.voided", "command.given", "command.given",
+        "device.reported", "device.jammed", "warning.raised", "round.voided", "command.given", "command.given",
     ]  # fmt: skip
-    assert made[3].data == {
+    assert made[4].data == {
         "device": "shoe", "command": {"name": "Lock"}, "boot": house.devices["shoe"].boot, "stays": True,
-        "at_ms": made[3].data["at_ms"],
+        "at_ms": made[4].data["at_ms"],
     }  # fmt: skip
-    assert made[3].clause == ("13.G",)
+    assert made[4].clause == ("13.G",)
     assert commands(made) == ["Lock", "Indicate"]
     assert house.device("shoe") is DeviceState.JAMMED, "a lock is not a cycle"
     assert (house.devices["shoe"].locked, house.state.devices["shoe"].locked) == (True, True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controller.core import actions as act
-from controller.core.machines import TableState
+from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
 from controller.games.game import Method
+from firmware_bridge.wire.messages import CardsPresent, Place
 from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
@@ -79,3 +80,20 @@ def test_after_every_round_by_hand_the_deck_is_shuffled_and_cut() -> None:
     for _ in range(3):
         kinds = [event.kind for event in house.play()]
         assert kinds.index("deck.shuffled_by_hand") < kinds.index("cut.made") < kinds.index("deck.loaded")
+
+
+@clause("4.A", "10.A")
+@pytest.mark.parametrize("method", [Method.HAND, Method.MANUAL_SHOE])
+def test_a_deck_in_the_dealers_hand_is_within_reach(method: Method) -> None:
+    """Cards in the infeed may be those: the sensor alone does not say which deck they are."""
+    house = House(Setup(method=method, shuffler=ShufflerKind(counts=True))).open()
+    house.ask(act.UnloadDeck, "blue-1")
+    assert house.deck("blue-1") is DeckState.STACKED
+    assert house.deck("red-1") is DeckState.LOADED
+    assert house.at() is TableState.WAITING
+    house.auto_work = False
+    house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
+    assert house.last[-1].kind == "cards.unexpected"
+    assert not house.state.decks["blue-1"].cards.get("infeed")
+    house.ask(act.InsertDeck, "blue-1")
+    assert house.deck("blue-1") is DeckState.INFEED

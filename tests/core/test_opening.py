@@ -7,6 +7,7 @@ import pytest
 from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
+from controller.core.names import known_name
 from controller.core.setup import Setup, ShufflerKind
 from tests.support.core_driver import House, same_after_snapshot
 
@@ -83,6 +84,40 @@ def test_a_prepared_deck_skips_the_opening_and_is_cut() -> None:
     assert house.at() is TableState.BETTING
 
 
+@clause("4.F")
+def test_a_prepared_deck_needs_an_origin_and_a_second_person() -> None:
+    house = House(Setup(backs=("red",), shuffler=None))
+    house.ask(act.OpenTable)
+    for nothing in ("", "  "):
+        assert house.refused(act.ReceiveDeck, "red-1", "red", True, nothing).clause == ("4.F",)
+    house.ask(act.ReceiveDeck, "red-1", "red", True, "the card room", who="sam")
+    assert house.at() is TableState.OPENING
+    assert house.deck("red-1") is DeckState.RECEIVED
+    for early in (act.CutDeck, act.LoadDeck):
+        assert house.refused(early, "red-1", *([20] if early is act.CutDeck else []))
+    step = house.table.next_step()
+    assert (step.do[0], step.clause) == ({"action": "accept_deck", "deck": "red-1"}, ("4.F",))
+    assert "the card room" in step.why
+    assert house.refused(act.AcceptDeck, "red-1", role=Role.DEALER).clause == ("4.F",)
+    assert house.refused(act.AcceptDeck, "red-1", who="sam").clause == ("4.F",)
+    house.ask(act.AcceptDeck, "red-1")
+    (accepted,) = house.find("deck.accepted_prepared")
+    assert (accepted.data["who"], accepted.data["came_from"]) == ("flo", "the card room")
+    assert house.at() is TableState.WAITING
+    same_after_snapshot(house)
+
+
+@clause("4.F", "4.A")
+def test_a_deck_that_nobody_prepared_is_inspected_and_not_accepted() -> None:
+    house = opened(Setup(backs=("red",)))
+    assert house.refused(act.AcceptDeck, "red-1").clause == ("4.A",)
+    house = House(Setup(backs=("red",)))
+    house.ask(act.OpenTable)
+    house.ask(act.ReceiveDeck, "red-1", "red", True, "the card room")
+    house.ask(act.InspectDeck, "red-1")  # a prepared deck may take the longer way too
+    assert house.deck("red-1") is DeckState.INSPECTED
+
+
 @clause("4.F", "10.A")
 def test_a_prepared_deck_is_counted_where_the_shuffler_counts() -> None:
     house = House(Setup(backs=("red",)))
@@ -153,6 +188,55 @@ def test_a_device_that_reshuffles_by_itself_needs_none_of_it() -> None:
     fresh.ask(act.OpenTable)
     fresh.receive("red-1", "red", prepared=True)
     assert fresh.refused(act.CutDeck, "red-1", 20).clause == ("5.J",)
+
+
+@clause("5.H")
+def test_wagers_do_not_outlast_the_players() -> None:
+    house = House().open()
+    house.ask(act.Wager, (1, 3))
+    house.ask(act.IdleTable)
+    assert house.find("table.idled")[-1].data["wagers"] == [1, 3]
+    assert house.state.seats == []
+    same_after_snapshot(house)
+
+
+def test_wagers_do_not_outlast_the_table() -> None:
+    house = House(Setup(backs=("red",))).open()
+    house.ask(act.Wager, (1, 3))
+    house.ask(act.UnloadDeck, "red-1")
+    house.ask(act.CloseTable)
+    assert house.find("table.closed")[-1].data["wagers"] == [1, 3]
+    assert house.state.seats == []
+    same_after_snapshot(house)
+
+
+@clause("3.B(1)", "5.D")
+def test_names_of_backs_and_decks_differ_in_more_than_case_and_spaces() -> None:
+    house = House(Setup(backs=(" Red", "BLUE ")))
+    assert house.state.setup.backs == ("red", "blue")
+    house.ask(act.OpenTable)
+    assert house.refused(act.ReceiveDeck, "  ", "red").data["reason"] == "the deck has no name"
+    house.ask(act.ReceiveDeck, " Red-1 ", "RED")
+    assert house.state.decks["red-1"].back == "red"
+    assert house.refused(act.ReceiveDeck, "RED-1", "blue").clause == ("5.D",)
+    assert house.refused(act.ReceiveDeck, "red-2", "Red ").clause == ("3.B(1)",)
+    house.ask(act.InspectDeck, "Red-1")
+    house.ask(act.RemoveDeck, "RED-1 ")
+    assert house.refused(act.ReceiveDeck, "red-1 ", "red").clause == ("5.D",)
+    same_after_snapshot(house)
+
+
+def test_names_that_an_older_version_stored_are_still_known() -> None:
+    house = House(Setup(backs=("red",)))
+    house.state.setup = Setup(backs=("Red ",))
+    house.state.due = "Red "
+    house.ask(act.OpenTable)
+    house.table.handle(act.ReceiveDeck("x", "red", who="dana", role=Role.DEALER), house.now)
+    assert house.state.decks["x"].back == "Red "
+    house.state.decks["Red-1"] = house.state.decks.pop("x")
+    house.table.handle(act.InspectDeck("red-1", who="dana", role=Role.DEALER), house.now)
+    assert house.deck("Red-1") is DeckState.INSPECTED
+    assert known_name("Red ", ["red", "Red "]) == "Red ", "the exact name comes first"
 
 
 def test_closing_leaves_nothing_in_a_device() -> None:

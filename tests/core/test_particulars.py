@@ -402,14 +402,14 @@ def test_cards_where_nobody_expects_them() -> None:
     house.ask(act.OpenTable)
     house.receive("red-1", "red")
     house.report("shoe", wire.CardsPresent, place=Place.SHOE, present=True)
-    assert (house.last[0].kind, house.last[0].clause) == ("cards.unexpected", ("10.A",))
+    assert house.find("cards.unexpected")[-1].clause == ("5.A", "5.D", "10.A")
     house.report("shuffler", wire.CardsPresent, place=Place.INFEED, present=True)
-    assert (house.last[0].kind, house.last[0].clause) == ("cards.unexpected", ("4.A",))
+    assert house.find("cards.unexpected")[-1].clause == ("4.A",)
     for name, place in (("shoe", Place.INFEED), ("shuffler", Place.SHOE)):
         house.report(name, wire.CardsPresent, place=place, present=True)
-        assert house.last[0].kind == "device.reported", "it has no such place"
+        assert [event.kind for event in house.last] == ["device.reported"], "it has no such place"
     house.report("shoe", wire.CardsPresent, place=Place.SHOE, present=False)
-    assert house.last[0].kind == "device.reported"
+    assert [event.kind for event in house.last] == ["device.reported"]
 
 
 # --- what people ask of devices -------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "person": st.sampled_from(["flo", "dana", ""]),
     "back": st.sampled_from(["red", "blue"]),
     "prepared": st.booleans(),
+    "came_from": st.sampled_from(["the card room", ""]),
     "good": st.just(True),
     "reason": st.just("bent"),
     "depth": st.sampled_from([5, 20]),
@@ -85,8 +86,8 @@ class Watch:
         if kind == "deck.received":
             assert deck not in self.back, "a deck arrives only once"
             self.back[deck] = data["back"]
-            if data["prepared"]:
-                self.mixed[deck] = "hand"
+        elif kind == "deck.accepted_prepared":
+            self.mixed[deck] = "hand"
         elif kind == "shuffle.completed":
             self.mixed[deck] = "machine"
         elif kind == "deck.shuffled_by_hand":

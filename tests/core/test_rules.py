@@ -121,6 +121,7 @@ def test_the_core_touches_nothing_outside(path: Path) -> None:
         "enum",
         "collections",
         "functools",
+        "difflib",
         "math",
         "copy",
     }

@@ -124,8 +124,8 @@ def test_a_device_that_does_not_fit_the_set_up_is_refused() -> None:
     house = House(connect=False)
     house.setup = msgspec.structs.replace(house.setup, shuffler=ShufflerKind())
     assert capabilities(house.setup, "shuffler") == SIDE
-    (event,) = house.connect("shuffler")
-    assert event.kind == "device.refused"
+    (event, warned) = house.connect("shuffler")
+    assert (event.kind, warned.kind) == ("device.refused", "warning.raised")
     assert event.data["reason"] == "it lacks: counts, feeds_shoe"
     assert house.device("shuffler") == "unknown"
 

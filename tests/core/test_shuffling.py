@@ -36,6 +36,9 @@ def test_a_wrong_count_locks_the_deck_out_for_good(fault: str) -> None:
     for kind, fields in ((act.InsertDeck, ()), (act.LoadDeck, ()), (act.ShuffleByHand, ()), (act.CutDeck, (20,))):
         refusal = house.attempt(kind, "red-1", *fields)[0]
         assert (refusal.kind, refusal.clause) == ("action.refused", ("5.D",))
+    for directed in (act.DirectReshuffle, act.RequireRecut):
+        refusal = house.attempt(directed, "red-1")[0]
+        assert (refusal.kind, refusal.clause) == ("action.refused", ("5.D",)), directed
     house.work(stop=TableState.WAITING)
     assert "red-1" in house.state.retired
     assert house.at() is TableState.WAITING, "a floorperson clears the warning once the deck is gone"

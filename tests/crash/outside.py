@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from controller.core.actions import Action, name_of
+from controller.core.actions import AcceptDeck, Action, name_of
 from controller.core.apply import apply
 from controller.core.events import read
 from controller.core.events.event import Entry
@@ -18,14 +20,15 @@ from controller.core.state import State
 from controller.journal import JournalAbsent, JournalForeign, JournalReader
 from simulators.devices.cards import CardPlace
 from simulators.table.robot import Robot, RunningTable
+from tests.support.other_user import as_nobody
 from tests.support.plugged import Plugged
 from tests.support.served import UnixConnection
 
 SEATS = (1, 3, 6)
 
 
-class Alone(Robot):
-    """One person who has all roles: decks come inspected and shuffled, since nobody verifies their own inspection."""
+class InHaste(Robot):
+    """Decks come inspected and shuffled, so that the table is soon open."""
 
     def bring(self, back: str, *, prepared: bool = True) -> list[Entry]:
         return super().bring(back, prepared=True)
@@ -54,7 +57,7 @@ class Outside:
             lambda: self._now,
         )
         self._now = 0.0
-        self.robot = Alone(table)
+        self.robot = InHaste(table)
         self.robot.helps = True
 
     @property
@@ -69,21 +72,42 @@ class Outside:
             pass
         return self._state
 
+    def _request(self, body: dict[str, Any], path: Path) -> tuple[int, Any]:
+        """The status and the content of the answer."""
+        connection = UnixConnection(path)
+        try:
+            connection.request("POST", "/api/v1/actions", json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def _request_of_another_user(self, body: dict[str, Any]) -> tuple[int, Any]:
+        folder = os.open(self._socket.parent, os.O_RDONLY)
+
+        def request() -> tuple[int, Any]:
+            os.fchdir(folder)  # the folders above it are closed to others
+            return self._request(body, Path(self._socket.name))
+
+        try:
+            found: tuple[int, Any] = as_nobody(request, os.getgid())
+            return found
+        finally:
+            os.close(folder)
+
     def _post(self, action: Action) -> list[Entry]:
         """Post an action to the daemon. If it dies meanwhile, the action may or may not be stored."""
         body = msgspec.to_builtins(action) | {"action": name_of(action)}
         del body["who"]
-        connection = UnixConnection(self._socket)
         try:
-            connection.request("POST", "/api/v1/actions", json.dumps(body), {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            content = json.loads(answer.read())
+            if isinstance(action, AcceptDeck):  # not by the user who brought the deck
+                status, content = self._request_of_another_user(body)
+            else:
+                status, content = self._request(body, self._socket)
         except (OSError, http.client.HTTPException):
             self.unanswered += 1
             return []
-        finally:
-            connection.close()
-        if answer.status == 409:
+        if status == 409:
             error = content["error"]
             refused = ActionRefused(
                 action=name_of(action),
@@ -93,7 +117,7 @@ class Outside:
                 possible_when=error["hint"],
             )
             return [Entry(0, (), refused)]
-        assert answer.status in (200, 503), content
+        assert status in (200, 503), content
         return []
 
     def work(self) -> None:

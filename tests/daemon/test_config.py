@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from controller.core.setup import Setup
+from controller.core.setup import RANGES_MS, Limits, Setup
 from controller.daemon.config import EXAMPLE, Config, ConfigError, parse_config, read_config
 from controller.games.game import Method
 
@@ -32,6 +33,10 @@ MISTAKES = [
     ),
     (GOOD + '[table]\ngame = "whist"', ["table.game: unknown game 'whist'; expected one of dragon_poker"]),
     (GOOD + '[table]\nbacks = ["red", "red"]', ["(3.B(1))"]),
+    (GOOD + '[table]\nbacks = ["red", "Red "]', ["(3.B(1))"]),
+    (GOOD + '[table]\nbacks = ["red", " "]', ["(3.B(1))"]),
+    (GOOD + "[table.limits]\ngrace_ms = -1", ["table: limits.grace_ms is -1; allowed when it is from 1000 to 60000"]),
+    (GOOD + "[table.limits]\nshuffle_ms = 950_400_000", ["limits.shuffle_ms is 950400000"]),
     (
         GOOD + '[table]\nmethod = "manual_shoe"',
         ["shoe: unexpected section; the dealing method manual_shoe uses no automated shoe"],
@@ -59,6 +64,32 @@ def test_the_example_is_good_and_says_the_defaults() -> None:
     plain = parse_config('[shuffler]\nport = "/dev/shoed/shuffler"\n[shoe]\nport = "/dev/shoed/shoe"\n[screen]\n', "x")
     assert config == plain
     assert config == Config(shuffler=config.shuffler, shoe=config.shoe, screen=config.screen)
+
+
+@pytest.mark.parametrize("name", [field.name for field in msgspec.structs.fields(Limits)])
+def test_every_limit_has_a_range_around_its_default(name: str) -> None:
+    least, most = RANGES_MS[name]
+    for value, good in (
+        (least - 1, False),
+        (least, True),
+        (getattr(Limits(), name), True),
+        (most, True),
+        (most + 1, False),
+    ):
+        text = f"{GOOD}[table.limits]\n{name} = {value}"
+        if good:
+            assert getattr(parse_config(text, "x").setup().limits, name) == value
+        else:
+            with pytest.raises(
+                ConfigError, match=f"limits.{name} is {value}; allowed when it is from {least} to {most}"
+            ):
+                parse_config(text, "x")
+    assert f"# {name} = {getattr(Limits(), name)} " in EXAMPLE
+    assert f"# {least} to {most}" in next(line for line in EXAMPLE.splitlines() if f"# {name} =" in line)
+
+
+def test_backs_are_stored_in_one_form() -> None:
+    assert parse_config(GOOD + '[table]\nbacks = [" Red", "BLUE"]', "x").setup().backs == ("red", "blue")
 
 
 def test_a_table_dealt_by_hand_needs_no_shoe() -> None:

@@ -31,8 +31,9 @@ from tests.support.served import LIMIT_S, Served
 
 # The real daemon, which retries sooner than in operation.
 IMPATIENT = (
-    "from controller.cli import shoed; from controller.daemon import daemon; from controller.journal import reader; "
-    "reader.LOCK_TIMEOUT_S = 0.5; daemon.RETRY_S = 0.2; daemon.VERIFY_S = {}; shoed.main()"
+    "from controller.cli import shoed; from controller.daemon import daemon, verification; "
+    "from controller.journal import reader; reader.LOCK_TIMEOUT_S = 0.5; daemon.RETRY_S = 0.2; "
+    "verification.NEW_S = {}; verification.PIECE_S = {}; shoed.main()"
 )
 
 
@@ -93,12 +94,12 @@ needs_disk = pytest.mark.skipif(not _disks_can_be_made(), reason="needs root and
 class Table:
     """A daemon with real ptys, people who play, and the state of the devices."""
 
-    def __init__(self, folder: Path, *, verify_s: float = 600.0) -> None:
+    def __init__(self, folder: Path, *, verify_s: float = 600.0, piece_s: float = 600.0) -> None:
         self.folder = folder
         self.journal = folder / "disk/journal.db"
         self.journal.parent.mkdir(exist_ok=True)
         self.plugged = Plugged(folder, speed=100.0, decks=deck_names(Setup(), 4))
-        self._command = (sys.executable, "-c", IMPATIENT.format(verify_s))
+        self._command = (sys.executable, "-c", IMPATIENT.format(verify_s, piece_s))
         self.begin()
         self.outside = Outside(folder, self.plugged)
         self.outside._journal = self.journal
@@ -220,9 +221,9 @@ class Table:
 
 
 @contextlib.contextmanager
-def table(folder: Path, *, verify_s: float = 600.0) -> Iterator[Table]:
+def table(folder: Path, *, verify_s: float = 600.0, piece_s: float = 600.0) -> Iterator[Table]:
     """A table that has played a round and is in the middle of the next."""
-    found = Table(folder, verify_s=verify_s)
+    found = Table(folder, verify_s=verify_s, piece_s=piece_s)
     try:
         found.served.until("ready")
         found.play()
@@ -303,30 +304,40 @@ def test_another_program_that_holds_the_journal(tmp_path: Path) -> None:
         at.continues()
 
 
-def test_a_damaged_row_is_found_while_the_table_runs_and_at_the_next_start(tmp_path: Path) -> None:
-    with table(tmp_path, verify_s=0.3) as at:
-        at.served.wait(lambda view: view["journal"]["verified_to"] > 20)
+def write_data(journal: Path, seq: int, data: bytes) -> None:
+    """Change the data of an event, as somebody who drops the triggers and restores them."""
+    with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as hand:
+        hand.execute("BEGIN IMMEDIATE")
+        guard = hand.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in guard:
+            hand.execute(f"DROP TRIGGER {name}")
+        hand.execute("UPDATE events SET data = ? WHERE seq = ?", (data, seq))
+        for _, sql in guard:
+            hand.execute(sql)
+        hand.execute("COMMIT")
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["new", "verified before"])
+def test_a_damaged_row_is_found_while_the_table_runs_and_at_the_next_start(tmp_path: Path, old: bool) -> None:
+    with table(tmp_path, **({"piece_s": 0.3} if old else {"verify_s": 0.3})) as at:
+        if not old:
+            at.served.wait(lambda view: view["journal"]["verified_to"] > 20)
+        else:  # a start marks everything as verified
+            at.served.end()
+            at.served.close()
+            at.begin()
+            at.served.until("ready")
+            at.served.wait(lambda view: view["journal"]["verified_to"] > 20)
+        order = "ASC" if old else "DESC"
         with contextlib.closing(sqlite3.connect(at.journal, isolation_level=None)) as hand:
-            (row,) = hand.execute("SELECT seq, data FROM events ORDER BY seq DESC LIMIT 1").fetchall()
-
-        def write(journal: Path, data: bytes) -> None:
-            with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as hand:
-                hand.execute("BEGIN IMMEDIATE")
-                guard = hand.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-                for name, _ in guard:
-                    hand.execute(f"DROP TRIGGER {name}")
-                hand.execute("UPDATE events SET data = ? WHERE seq = ?", (data, row[0]))
-                for _, sql in guard:
-                    hand.execute(sql)
-                hand.execute("COMMIT")
-
-        write(at.journal, b'{"who": "a forger"}')
+            (row,) = hand.execute(f"SELECT seq, data FROM events ORDER BY seq {order} LIMIT 1").fetchall()
+        write_data(at.journal, row[0], b'{"who": "a forger"}')
         at.stops(f"event {row[0]}: ")
         at.served.end()  # a start from it stops at the same event
         at.served.close()
         at.begin()
         at.served.until("table stopped")
         at.stops(f"event {row[0]}: ")
-        at.wrote_all_that_happened(lambda journal: write(journal, row[1]))
-        write(at.journal, row[1])
+        at.wrote_all_that_happened(lambda journal: write_data(journal, *row))
+        write_data(at.journal, *row)
         at.continues()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -14,13 +15,15 @@ from pytest_mock import MockerFixture
 from controller.core.actions import CloseBets, Role
 from controller.core.apply import fold
 from controller.core.setup import Setup, ShufflerKind
-from controller.core.state import encode
+from controller.core.state import decode, encode
 from controller.daemon import live_table
 from controller.daemon.live_table import CODE_VERSION, restore
-from controller.journal import JournalFull
+from controller.journal import Journal, JournalDamaged, JournalFull, JournalReader, NewEvent, Snapshot
+from controller.journal.snapshots import SNAPSHOT_COLUMNS, snapshot_row
 from simulators.devices.cards import Kind
 from simulators.table.house import House
 from simulators.table.people import People
+from tests.support.shoectl import shoectl
 
 BETS = CloseBets(seats=(1, 3), who="dealer 1", role=Role.DEALER)
 
@@ -70,6 +73,70 @@ def test_a_start_from_a_snapshot_is_a_start_from_the_beginning(tmp_path: Path, m
     house.close()
 
 
+def test_a_table_does_not_start_from_a_forged_snapshot(tmp_path: Path, mocker: MockerFixture) -> None:
+    mocker.patch.object(live_table, "SNAPSHOT_EVERY", 40)
+    house, people = opened(tmp_path)
+    assert people.play((1, 3))
+    before = encode(house.state)
+    house.close()
+    path = tmp_path / "journal.db"
+    with JournalReader(path) as reader:
+        good = reader.latest_snapshot(CODE_VERSION)
+        assert good is not None
+    forged = decode(good.state)
+    forged.rounds = 777
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as hand:
+        row = snapshot_row(Snapshot(good.seq, good.hash, CODE_VERSION, encode(forged)))
+        hand.execute(f"REPLACE INTO snapshots ({SNAPSHOT_COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
+    reasons: list[str] = []
+    with Journal(path) as journal:
+        assert encode(restore(journal, reasons.append)) == before
+    assert "its digest is not the one" in reasons[0]
+    found = shoectl("journal", "verify", str(path))
+    assert found.exit_code == 1
+    assert f"event {good.seq}: the saved state after it was forged" in found.stdout
+
+
+def test_a_changed_event_after_the_snapshot_is_found_before_it_is_replayed(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """The chain from the snapshot on vouches for it, wherever the journal was verified before."""
+    mocker.patch.object(live_table, "SNAPSHOT_EVERY", 40)
+    house, people = opened(tmp_path)
+    assert people.play((1, 3))
+    house.close()
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        snapshot = journal.latest_snapshot(CODE_VERSION)
+        assert snapshot is not None
+        journal._connection.execute("DROP TRIGGER events_not_changed")
+        journal._connection.execute("UPDATE events SET clause = '[]', data = '{}' WHERE seq = ?", (snapshot.seq + 1,))
+        journal._connection.execute("DELETE FROM snapshots WHERE seq < ?", (snapshot.seq,))
+        with pytest.raises(JournalDamaged, match=f"event {snapshot.seq + 1}: "):
+            restore(journal)
+
+
+def test_a_disk_that_fails_while_the_state_is_saved_fails_the_next_report(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """The report before was stored and acted upon, so its caller gets what it led to."""
+    mocker.patch.object(live_table, "SNAPSHOT_EVERY", 1)
+    house, _ = opened(tmp_path)
+    append = house.journal.append
+
+    def fails(new: Sequence[NewEvent]) -> int:
+        if new[0].kind == "snapshot.taken":
+            raise JournalFull("the disk is full")
+        return append(new)
+
+    mocker.patch.object(house.journal, "append", fails)
+    made = house.report(BETS)
+    assert [event.kind for event in made] == ["bets.closed", "round.started", "command.given"]
+    with pytest.raises(JournalFull):
+        house.report(BETS)
+    house.close()
+
+
 class FailingDisk:
     """The journal's connection; writing a snapshot fails, before or after it is executed."""
 
@@ -106,12 +173,12 @@ def test_a_snapshot_that_cannot_be_written_loses_and_repeats_nothing(
     house.journal._connection = disk  # type: ignore[union-attr]
     sent = mocker.spy(house.live, "_send")
     made = house.report(BETS)
-    assert [event.kind for event in made] == ["bets.closed", "round.started", "command.given"]
+    assert [event.kind for event in made] == ["bets.closed", "round.started", "command.given", "snapshot.taken"]
     assert disk.failed == 1
-    assert [call.args[1].id for call in sent.call_args_list] == [made[-1].seq]
+    assert [call.args[1].id for call in sent.call_args_list] == [made[-2].seq]
     assert people.work()
     assert disk.failed > 20
-    given = [event.seq for event in house.events if event.kind == "command.given" and event.seq >= made[-1].seq]
+    given = [event.seq for event in house.events if event.kind == "command.given" and event.seq >= made[-2].seq]
     assert [call.args[1].id for call in sent.call_args_list] == given, "each once, in order"
     seq, before = house.state.seq, encode(house.state)
     assert encode(restore(house.journal)) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import grp
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -16,7 +17,8 @@ from controller.core.actions import OpenTable, Role
 from controller.core.state import encode
 from controller.daemon.config import parse_config
 from controller.daemon.daemon import Daemon, TableStopped
-from controller.journal import JournalReader
+from controller.daemon.simulate import put_journal_aside
+from controller.journal import Journal, JournalBusy, JournalReader, NewEvent
 from tests.support.plugged import Plugged
 from tests.support.served import LIMIT_S, SHOED, Served, simulated
 
@@ -66,11 +68,45 @@ def test_a_second_simulation_begins_a_new_journal_and_keeps_the_old(tmp_path: Pa
     assert (tmp_path / "run/journal-1.db").exists()
 
 
+def test_every_journal_of_a_simulation_is_kept(tmp_path: Path) -> None:
+    """Also what a killed daemon left in the log. Nothing is deleted: who wants the room deletes it."""
+    assert put_journal_aside(tmp_path) is None
+    for number in range(1, 9):
+        with Journal(tmp_path / "journal.db", create=True) as journal:
+            journal.append([NewEvent("2026-01-31T23:59:59.123456Z", "table.opened", (), {"who": str(number)})])
+            shutil.copy(journal.path, tmp_path / "killed.db")
+            shutil.copy(f"{journal.path}-wal", tmp_path / "killed.db-wal")
+        (tmp_path / "killed.db").rename(tmp_path / "journal.db")
+        (tmp_path / "killed.db-wal").rename(tmp_path / "journal.db-wal")
+        assert put_journal_aside(tmp_path) == tmp_path / f"journal-{number}.db"
+    for number in range(1, 9):
+        with JournalReader(tmp_path / f"journal-{number}.db") as reader:
+            assert [event.data["who"] for event in reader.events()] == [str(number)]
+    assert not (tmp_path / "journal.db").exists()
+
+
+def test_the_journal_of_a_running_simulation_is_not_put_aside(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.db", create=True), pytest.raises(JournalBusy, match="already writing it"):
+        put_journal_aside(tmp_path)
+    assert (tmp_path / "journal.db").exists()
+
+
+def test_make_run_says_where_the_last_journal_is(tmp_path: Path) -> None:
+    assert "--announce" in (Path(__file__).parents[2] / "Makefile").read_text().split("\nrun:")[1].split("\n\n")[0]
+    with Journal(tmp_path / "run.db", create=True):
+        pass
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run.db").rename(tmp_path / "run/journal.db")
+    words = [SHOED, "--simulate", "--announce", "--folder", "run", "--listen", "nowhere"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert "The journal of the last run is now run/journal-1.db" in done.stdout
+
+
 def test_a_second_daemon_in_the_same_place_is_refused(tmp_path: Path) -> None:
     with simulated(tmp_path, "--paused") as (served, listen):
         code, text = refused(tmp_path, "--simulate", "--folder", "run", "--listen", listen)
         assert code == 1
-        assert "another shoed is already running" in text
+        assert "is already writing it; stop that process first" in text
         assert served.get("/healthz") == {"status": "ok"}  # the first is unaffected
 
 

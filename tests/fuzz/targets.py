@@ -34,6 +34,7 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.packet import MAX_MESSAGE
 from firmware_bridge.wire.session import EventMark, HostSession
 from simulators.table.scenario import ScenarioError, read_scenario
+from tests.support.snapshots import save_state
 
 HANG_S = 20  # nothing that anybody sends may take this long
 Target = Callable[[bytes], int]
@@ -184,7 +185,7 @@ def good_journal() -> tuple[bytes, bytes]:
         for number in range(12):
             data = {"round": number, "text": "x" * (number * 450), "deck": "red-1"}
             journal.append([NewEvent(TS, "round.started", ("10.B",), data)])
-        journal.save_snapshot(6, b"state" * 50, "v1")
+        save_state(journal, 6, b"state" * 50, "v1")
         journal.mark_verified(Checkpoint(journal.head.seq, journal.head.hash))
         exported = b"".join(json_lines(journal, span(journal), proof=True))
     return path.read_bytes(), exported
@@ -223,6 +224,7 @@ def _read_all(path: Path) -> int:
                 lambda: reader.search(kind="round", having=[("deck", "red-1")], text=["x"], newest=True),
                 lambda: reader.verified(),
                 lambda: reader.latest_snapshot(on_ignored=ignored.append),
+                lambda: reader.check_snapshots("v1"),
                 lambda: list(json_lines(reader, span(reader), proof=True)),
                 reader.verify,
             ):
@@ -240,7 +242,7 @@ def _write_more(path: Path) -> int:
     try:
         with Journal(path) as journal:
             journal.append([NewEvent(TS, "round.completed", (), {})])
-            journal.save_snapshot(journal.head.seq, b"state", "v1")
+            save_state(journal, journal.head.seq, b"state", "v1")
             return 1
     except JournalError:
         return 0

@@ -22,6 +22,7 @@ from controller.journal import (
     MemoryJournal,
     NewEvent,
 )
+from tests.support.snapshots import save_state
 
 TS = "2026-01-31T23:59:59.123456Z"
 
@@ -146,7 +147,7 @@ def test_a_new_program_finds_the_events() -> None:
 def test_snapshots() -> None:
     journal = filled(9)
     for seq in (2, 4, 6, 8):
-        journal.save_snapshot(seq, b"state %d" % seq, "2" if seq == 8 else "1")
+        save_state(journal, seq, b"state %d" % seq, "2" if seq == 8 else "1")
     ignored: list[str] = []
     found = journal.latest_snapshot("1", ignored.append)
     assert found is not None
@@ -155,8 +156,8 @@ def test_snapshots() -> None:
     newest = journal.latest_snapshot()
     assert newest is not None
     assert newest.seq == 8
-    with pytest.raises(ValueError, match="no event 10"):
-        journal.save_snapshot(10, b"", "1")
+    with pytest.raises(ValueError, match="no event 14"):
+        journal.save_snapshot(14, b"", "1")
 
 
 def test_a_table_lives_on_it(monkeypatch: pytest.MonkeyPatch) -> None:

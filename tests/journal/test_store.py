@@ -38,6 +38,8 @@ from controller.journal import (
     JournalReadOnly,
     JournalStopped,
     NewEvent,
+    Recheck,
+    Snapshot,
     StoredEvent,
     errors,
     timestamp,
@@ -45,7 +47,9 @@ from controller.journal import (
 from controller.journal import reader as reader_module
 from controller.journal.file_identity import FileIdentity
 from controller.journal.schema import SCHEMA
+from controller.journal.snapshots import SNAPSHOT_COLUMNS, snapshot_row
 from tests.journal.test_chain import TS, new_events
+from tests.support.snapshots import save_state
 
 NOBODY = 65534
 REST = "ts, kind, prev, hash, clause, data"
@@ -318,7 +322,7 @@ def test_changes_by_hand_are_found(path: Path, statement: str, seq: int, word: s
 def test_a_cut_off_end_is_seen_by_who_knows_the_head(path: Path) -> None:
     events = filled(path, 8)
     with Journal(path) as journal:
-        journal.mark_verified(Checkpoint(7, events[6].hash))
+        journal.mark_verified(Checkpoint(6, events[5].hash))
     with by_hand(path) as connection:
         connection.execute("DELETE FROM events WHERE seq > 6")
     with JournalReader(path) as reader:
@@ -414,10 +418,10 @@ def test_snapshots(path: Path) -> None:
     with Journal(path) as journal:
         assert journal.latest_snapshot() is None
         for seq in (2, 4, 6, 8):
-            journal.save_snapshot(seq, b"state %d" % seq, "1.0")
-        journal.save_snapshot(8, b"state 8 again", "1.1")
-        with pytest.raises(ValueError, match="no event 10"):
-            journal.save_snapshot(10, b"", "1.0")
+            save_state(journal, seq, b"state %d" % seq, "1.0")
+        save_state(journal, 8, b"state 8 again", "1.1")
+        with pytest.raises(ValueError, match="no event 15"):
+            journal.save_snapshot(15, b"", "1.0")
         latest = journal.latest_snapshot()
         assert latest is not None
         assert (latest.seq, latest.hash, latest.state, latest.code_version) == (
@@ -446,13 +450,16 @@ def test_snapshots(path: Path) -> None:
         ("UPDATE events SET hash = zeroblob(32) WHERE seq = 8", "another event"),
         ("DELETE FROM events WHERE seq >= 8", "another event"),
         ("UPDATE events SET data = 'x' WHERE seq = 8", "unreadable"),
+        ("UPDATE events SET data = '{}' WHERE seq = 9", "does not record it"),
+        ("DELETE FROM events WHERE seq = 9", "does not record it"),
     ],
 )
 def test_a_snapshot_that_cannot_be_relied_on_is_passed_over(path: Path, statement: str, word: str) -> None:
-    filled(path, 9)
+    filled(path, 4)
     with Journal(path) as journal:
-        for seq in (4, 8):
-            journal.save_snapshot(seq, b"state %d" % seq, "1.0")
+        save_state(journal, 4, b"state 4", "1.0")
+        journal.append([new(number) for number in (6, 7, 8)])
+        save_state(journal, 8, b"state 8", "1.0")
     with by_hand(path) as connection:
         connection.execute(statement)
     reasons: list[str] = []
@@ -469,12 +476,122 @@ def test_a_snapshot_that_cannot_be_relied_on_is_passed_over(path: Path, statemen
     assert "no such table" in reasons[1]
 
 
+def forge(path: Path, seq: int, state: bytes, code_version: str = "1.0") -> None:
+    """Write a snapshot that looks perfect, as somebody can who may write the file."""
+    with JournalReader(path) as reader:
+        event = reader.event(seq)
+        assert event is not None
+    with by_hand(path) as connection:
+        row = snapshot_row(Snapshot(seq, event.hash, code_version, state))
+        connection.execute(f"INSERT OR REPLACE INTO snapshots ({SNAPSHOT_COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
+
+
+@pytest.mark.parametrize(
+    ("seq", "reason"), [(8, "its digest is not the one that event 9 records"), (10, "the journal does not record it")]
+)
+def test_a_forged_snapshot_is_not_used_although_its_own_digest_is_right(path: Path, seq: int, reason: str) -> None:
+    filled(path, 4)
+    with Journal(path) as journal:
+        save_state(journal, 4, b"state 4", "1.0")
+        journal.append([new(number) for number in (6, 7, 8)])
+        save_state(journal, 8, b"state 8", "1.0")
+        journal.append([new(10)])
+    forge(path, seq, b"777 rounds")
+    reasons: list[str] = []
+    with JournalReader(path) as reader:
+        latest = reader.latest_snapshot("1.0", reasons.append)
+        assert latest is not None
+        assert latest.state != b"777 rounds"
+        assert reasons == [f"snapshot at event {seq}: {reason}"]
+        assert reader.verify().seq == 10  # the chain itself is intact
+        with pytest.raises(JournalDamaged, match=f"event {seq}: the saved state after it .* {reason}"):
+            reader.check_snapshots("1.0")
+
+
+def test_snapshots_of_a_version_that_did_not_record_them_are_no_damage(path: Path) -> None:
+    filled(path, 5)
+    with Journal(path) as journal:
+        journal.save_snapshot(5, b"state", "0.9")
+        journal.check_snapshots("1.0")
+        assert journal.latest_snapshot() is None
+        with pytest.raises(JournalDamaged, match="does not record it"):
+            journal.check_snapshots("0.9")
+
+
+def test_a_missing_end_is_found_by_the_mark_of_the_journal(path: Path) -> None:
+    events = filled(path, 9)
+    with Journal(path) as journal:
+        journal.mark_verified(Checkpoint(7, events[6].hash))
+    with by_hand(path) as connection:
+        connection.execute("DELETE FROM events WHERE seq > 7")
+    with JournalReader(path) as reader:
+        assert reader.verify().seq == 7  # nothing shows that there was more
+    with by_hand(path) as connection:
+        connection.execute("DELETE FROM events WHERE seq > 5")
+    found = damage(path)
+    assert (found.seq, found.reason) == (
+        6,
+        "it is missing: the end was cut off, since the journal was verified to event 7",
+    )
+
+
+def test_a_rewritten_end_is_found_by_the_mark_of_the_journal(path: Path) -> None:
+    events = filled(path, 9)
+    with Journal(path) as journal:
+        journal.mark_verified(Checkpoint(7, events[6].hash))
+    with by_hand(path) as connection:
+        connection.execute("DELETE FROM events WHERE seq > 5")
+    with Journal(path) as journal:
+        journal.append([new(number, text="another story") for number in (6, 7, 8)])
+    found = damage(path)
+    assert found.seq == 7
+    assert "its hash is not the one in the journal's mark" in found.reason
+
+
+def test_a_row_before_the_mark_is_found_by_checking_again(path: Path) -> None:
+    events = filled(path, 2500)
+    mark = Checkpoint(2400, events[2399].hash)
+    recheck = Recheck(path, pieces=4)
+    for _ in range(2 * 3):  # two passes of three pieces of at least 1,000
+        recheck.step(mark)
+    with by_hand(path) as connection:
+        connection.execute("UPDATE events SET kind = 'round.voided' WHERE seq = 1500")
+    recheck.step(mark)
+    with pytest.raises(JournalDamaged) as caught:
+        recheck.step(mark)
+    assert caught.value.seq == 1500
+
+
+@pytest.mark.parametrize(
+    ("statement", "bad"),
+    [
+        ("DELETE FROM events WHERE seq >= 15", 15),
+        ("DELETE FROM events WHERE seq = 3", 3),
+        ("UPDATE events SET seq = -1 WHERE seq = 30", 1),
+        ("UPDATE events SET data = 'x' WHERE seq = 7", 7),
+    ],
+)
+def test_what_checking_again_finds(path: Path, statement: str, bad: int) -> None:
+    mark = Checkpoint(20, filled(path, 30)[19].hash)
+    with by_hand(path) as connection:
+        connection.execute(statement)
+    with pytest.raises(JournalDamaged) as caught:
+        Recheck(path, pieces=10).step(mark)
+    assert caught.value.seq == bad
+
+
+def test_checking_again_ends_at_the_event_that_was_verified(path: Path) -> None:
+    filled(path, 30)
+    with pytest.raises(JournalDamaged, match="event 20: it is not the event that was verified before"):
+        Recheck(path, pieces=10).step(Checkpoint(20, "0" * 64))
+
+
 def test_the_work_of_a_start_does_not_grow_with_the_journal(tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = tmp_path / f"{count}.db"
         events = filled(path, count)
         with Journal(path) as journal:
-            journal.save_snapshot(count - 10, b"state", "1.0")
+            save_state(journal, count - 10, b"state", "1.0")
             journal.mark_verified(Checkpoint(count - 10, events[-11].hash))
         done = 0
 
@@ -485,11 +602,11 @@ def test_the_work_of_a_start_does_not_grow_with_the_journal(tmp_path: Path) -> N
 
         with Journal(path) as journal:
             journal._connection.set_progress_handler(step, 1)
-            assert journal._checked_head().seq == count
+            assert journal._checked_head().seq == count + 1
             snapshot = journal.latest_snapshot()
             assert snapshot is not None
-            assert journal.verify(journal.verified()).seq == count
-            assert len(list(journal.events(snapshot.seq))) == 10
+            assert journal.verify(journal.verified()).seq == count + 1
+            assert len(list(journal.events(snapshot.seq))) == 11
             return done
 
     assert steps(5000) == steps(50)
@@ -558,7 +675,7 @@ def test_a_full_database(path: Path) -> None:
 def test_a_snapshot_that_finds_no_room_does_not_stop_the_appends(path: Path) -> None:
     filled(path, 3)
     with Journal(path) as journal:
-        journal.save_snapshot(2, b"small", "1")
+        save_state(journal, 2, b"small", "1")
         journal._connection.execute("PRAGMA max_page_count = 20")
         with pytest.raises(JournalFull):
             journal.save_snapshot(3, bytes(1 << 20), "1")
@@ -858,7 +975,7 @@ def outcome(path: Path, good: list[StoredEvent]) -> JournalError | None:
         failure = error
     if isinstance(failure, JournalDamaged):
         assert found == good[: len(found)]
-        assert failure.seq in (None, len(found) + 1)
+        assert failure.seq in (None, len(found) + 1) or "mark" in failure.reason
     elif failure is None:
         assert found == good
     return failure
@@ -881,9 +998,10 @@ def test_damaged_pages(path: Path) -> None:
 
 
 def test_damaged_bytes_anywhere(path: Path) -> None:
-    good = filled(path, 20)
+    filled(path, 20)
     with Journal(path) as journal:
-        journal.save_snapshot(20, bytes(3000), "1.0")
+        save_state(journal, 20, bytes(3000), "1.0")
+        good = list(journal.events())
         journal.mark_verified(journal.head)
     whole = path.read_bytes()
     chance = random.Random(1)

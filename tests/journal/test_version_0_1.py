@@ -7,7 +7,9 @@ of fields that version 0.1 wrote.
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.api.event_text import event_text
+from controller.api.event_text import event_text, stored_text
 from controller.core.apply import fold
 from controller.core.events import KINDS, UnreadableEvent, read
 from controller.core.events.event import Entry
-from controller.core.state import Given, State
+from controller.core.setup import Setup
+from controller.core.state import Deck, Device, Given, Host, Round, State, Warned
 from controller.daemon.live_table import restore
 from controller.journal import Journal, JournalForeign, JournalReader, MemoryJournal, NewEvent
 from controller.journal.export import csv_lines, json_lines, span, verify_lines
@@ -27,6 +30,12 @@ from tests.support.shoectl import complaint, shoectl
 
 FOLDER = Path(__file__).parent / "version_0_1"
 STORIES = sorted(path.name.removesuffix(".jsonl.gz") for path in (FOLDER / "stories").glob("*.jsonl.gz"))
+
+STATE_FIELDS = {
+    field.name
+    for kind in (State, Deck, Device, Given, Host, Round, Setup, Warned)
+    for field in msgspec.structs.fields(kind)
+}
 
 
 def unpacked(name: str) -> bytes:
@@ -53,6 +62,14 @@ def command(given: Given | None) -> Any:
     return fields | identity | {"args": arguments}
 
 
+def as_then(found: Any, then: Any) -> Any:
+    """Without the fields of the state that version 0.1 did not have."""
+    if isinstance(found, dict) and isinstance(then, dict):
+        kept = found.keys() - (STATE_FIELDS - then.keys())
+        return {name: as_then(found[name], then.get(name)) for name in kept}
+    return found
+
+
 def as_events(lines: bytes) -> list[Entry]:
     found = [json.loads(line) for line in lines.splitlines()]
     return [read(e["seq"], e["kind"], e["clause"], e["data"]) for e in found if "kind" in e]
@@ -65,13 +82,21 @@ def journal(tmp_path: Path) -> JournalReader:
     return JournalReader(path)
 
 
-def test_the_journal_verifies_and_exports_to_the_same_bytes(journal: JournalReader) -> None:
+def table_of(exported: bytes) -> list[dict[str, str]]:
+    """The rows of a CSV export, by the names of their columns."""
+    return list(csv.DictReader(io.StringIO(exported.decode("utf-8-sig"), newline="")))
+
+
+def test_the_journal_verifies_and_exports_the_same(journal: JournalReader) -> None:
+    """JSON Lines are the same bytes. CSV has more columns than in version 0.1; those it had are the same."""
     with journal:
         head = journal.verify()
         part = span(journal)
         assert (part.last, part.head) == (head.seq, head.hash)
         assert b"".join(json_lines(journal, part, proof=True)) == unpacked("export.jsonl.gz")
-        assert b"".join(csv_lines(journal, part)) == unpacked("export.csv.gz")
+        rows = table_of(b"".join(csv_lines(journal, part, lambda event: stored_text(event.kind, event.data))))
+        before = table_of(unpacked("export.csv.gz"))
+        assert [{name: row[name] for name in before[0]} for row in rows] == before
 
 
 def test_its_export_verifies_without_the_journal() -> None:
@@ -82,13 +107,14 @@ def test_its_export_verifies_without_the_journal() -> None:
 def test_it_replays_to_the_same_state(journal: JournalReader) -> None:
     with journal:
         events = [read(e.seq, e.kind, e.clause, e.data) for e in journal.events(0, journal.head.seq)]
-    assert plain(fold(events)) == json.loads((FOLDER / "state.json").read_bytes())
+    expected = json.loads((FOLDER / "state.json").read_bytes())
+    assert as_then(plain(fold(events)), expected) == expected
 
 
 @pytest.mark.parametrize("story", STORIES)
 def test_a_story_replays_to_the_same_state(story: str) -> None:
     expected = json.loads(unpacked("stories/states.json.gz"))[story]
-    assert plain(fold(as_events(unpacked(f"stories/{story}.jsonl.gz")))) == expected
+    assert as_then(plain(fold(as_events(unpacked(f"stories/{story}.jsonl.gz")))), expected) == expected
 
 
 EVERY_KIND = [json.loads(line) for line in (FOLDER / "every_kind.jsonl").read_text().splitlines()]
@@ -105,8 +131,8 @@ def test_every_kind_of_event_reads_and_is_stored_as_before(stored: dict[str, Any
     assert "None" not in text
 
 
-def test_every_kind_is_in_the_fixture() -> None:
-    assert {stored["kind"] for stored in EVERY_KIND} == set(KINDS)
+def test_every_kind_of_version_0_1_is_still_known() -> None:
+    assert {stored["kind"] for stored in EVERY_KIND} <= set(KINDS)
 
 
 def test_an_event_of_another_version_is_refused_by_name() -> None:

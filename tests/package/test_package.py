@@ -94,8 +94,8 @@ def test_install(machine: Machine) -> None:
     assert machine.run("stat -c '%U:%G %a' /etc/shoed /etc/shoed/table.toml /var/lib/shoed /run/shoed").split("\n") == [
         "root:shoed 750",
         "root:shoed 640",
-        "shoed:shoed 750",
-        "shoed:shoed 755",
+        "shoed:shoed-auditor 750",
+        "shoed:shoed-auditor 755",
     ]
     for role in ("dealer", "floor", "technician", "auditor"):
         machine.run(f"getent group shoed-{role}")
@@ -183,12 +183,38 @@ def test_the_real_daemon_runs_under_the_unit(machine: Machine) -> None:
     assert machine.unit("shoed.service", "StatusText") == "the table is up"
     assert page(machine) == "200"
     assert machine.run(f"stat -c '%U:%G %a' {JOURNAL} /run/shoed/control.sock").split("\n") == [
-        "shoed:shoed 600",
-        "shoed:shoed 666",
+        "shoed:shoed-auditor 640",
+        "shoed:shoed-auditor 666",
     ]
     assert len(events(machine)) > 0
     said = machine.run("journalctl --unit shoed.service --output cat --no-pager _COMM=shoed")
     assert "Traceback" not in said, said
+
+
+def as_auditor(machine: Machine, command: str, *, check: bool = True) -> str:
+    """What a command prints for a user whose only group besides their own is that of the auditors."""
+    return machine.run(f"runuser -u auditor -- {command}", check=check)
+
+
+def test_an_auditor_reads_verifies_and_exports_without_root(machine: Machine) -> None:
+    machine.run("useradd --create-home --groups shoed-auditor auditor")
+    assert machine.run(f"stat -c '%G %a' {JOURNAL}-wal {JOURNAL}-shm").split("\n") == ["shoed-auditor 640"] * 2
+
+    def read() -> None:
+        assert "chain intact" in as_auditor(machine, "shoectl journal verify")
+        as_auditor(machine, "shoectl journal export --proof /home/auditor/night.jsonl --force")
+        assert "chain intact" in as_auditor(machine, "shoectl journal verify /home/auditor/night.jsonl")
+        as_auditor(machine, "shoectl journal copy /home/auditor/copy.db --force")
+        assert "host.started" in as_auditor(machine, f"shoectl events --journal {JOURNAL}")
+
+    read()  # beside the running daemon
+    machine.run("systemctl kill --signal=KILL shoed.service && systemctl stop shoed.service")
+    read()  # with the log that a killed daemon leaves behind
+    machine.run("systemctl start shoed.service && systemctl stop shoed.service")
+    read()  # after it ended properly
+    machine.run("systemctl start shoed.service")
+    assert "denied" in as_auditor(machine, f"dd of={JOURNAL} if=/dev/null conv=notrunc 2>&1", check=False)
+    assert "may not read" in machine.run(f"runuser -u dealer -- shoectl journal verify {JOURNAL} 2>&1", check=False)
 
 
 def test_the_real_daemon_comes_back_with_its_page(machine: Machine) -> None:

@@ -76,6 +76,12 @@ def test_what_would_blind_the_daemon_stays_off() -> None:
     assert "PrivateNetwork" not in service  # udev could not announce new devices
 
 
+def test_auditors_may_read_the_journal_and_nobody_else() -> None:
+    service = settings("shoed.service")["Service"]
+    assert (service["Group"], service["UMask"], service["StateDirectoryMode"]) == ("shoed-auditor", "0027", "0750")
+    assert service["SupplementaryGroups"] == "shoed"  # which opens the devices and reads the configuration
+
+
 def test_the_table_always_comes_back() -> None:
     unit = settings("shoed.service")
     assert unit["Service"]["Restart"] == "always"

@@ -321,6 +321,76 @@ def test_a_fault_waits_for_its_card(after_cards: int) -> None:
     assert [b - a for a, b in itertools.pairwise(sizes)].index(2) == after_cards
 
 
+@pytest.mark.parametrize("fault", sorted(OF_THE_MECHANICS))
+def test_every_fault_waits_for_its_card_also_when_that_is_in_a_later_stack(fault: FaultName) -> None:
+    rig = loaded_shoe()
+    rig.device.inject(fault, rig.line.now, after_cards=3)
+    assert dispense(rig, 1).outcome is Outcome.COMPLETE
+    assert (at_exit(rig), told(rig, StackPresented)[0].cards, told(rig, CardFaceUp)) == (3, 3, [])
+    assert not any(card.index >= DECK_SIZE for card in rig.table.cards.pile(rig.device.mechanics.exit))
+    rig.device.take(HAND, rig.line.now)
+    rig.session.send(Dispense(2, rig.session.boot, 3), rig.line.now)
+    rig.line.rest(10)
+    assert fault not in rig.device.mechanics.armed
+
+
+@pytest.mark.parametrize("fault", sorted(OF_THE_MECHANICS))
+def test_only_cards_that_move_count_for_a_fault(fault: FaultName) -> None:
+    """After four cards it comes with the fifth: the presenting of a stack moves none."""
+    rig = loaded_shoe()
+    rig.device.inject(fault, rig.line.now, after_cards=4)
+    dispense(rig, 1)
+    rig.device.take(HAND, rig.line.now)
+    rig.session.send(Dispense(2, rig.session.boot, 1), rig.line.now)
+    rig.line.rest(10)
+    assert fault in rig.device.mechanics.armed
+    rig.device.take(HAND, rig.line.now)
+    rig.session.send(Dispense(3, rig.session.boot, 1), rig.line.now)
+    rig.line.rest(10)
+    assert fault not in rig.device.mechanics.armed
+
+
+@pytest.mark.parametrize("fault", [FaultName.EXTRA_CARD, FaultName.FACE_UP])
+def test_a_fault_of_the_shuffler_waits_for_its_card(fault: FaultName) -> None:
+    rig = loaded_shuffler()
+    rig.device.inject(fault, rig.line.now, after_cards=20)
+    rig.session.send(Shuffle(1, rig.session.boot), rig.line.now)
+    assert rig.line.run(lambda: rig.table.cards.count(INFEED) == DECK_SIZE - 20, limit_s=60)
+    assert fault in rig.device.mechanics.armed
+    rig.line.rest(0.5)
+    assert fault not in rig.device.mechanics.armed
+
+
+@pytest.mark.parametrize("fault", [FaultName.EXTRA_CARD, FaultName.FACE_UP])
+def test_a_card_that_gets_in_or_lies_face_up_does_so_before_a_cycle_unless_it_waits_for_others(
+    fault: FaultName,
+) -> None:
+    rig = loaded_shuffler()
+    rig.session.send(Shuffle(1, rig.session.boot), rig.line.now)
+    rig.line.rest(5)
+    rig.device.inject(fault, rig.line.now)
+    rig.line.rest(120)
+    assert fault in rig.device.mechanics.armed
+    rig.device.inject(fault, rig.line.now, after_cards=1)
+    carry_out(rig, Eject(2, rig.session.boot))
+    rig.device.take(RED, rig.line.now)
+    rig.device.load(RED, rig.line.now)
+    rig.session.send(Shuffle(3, rig.session.boot), rig.line.now)
+    rig.line.rest(1)
+    assert fault not in rig.device.mechanics.armed
+
+
+def test_a_shoe_without_a_counter_does_not_say_how_many_cards_it_ejected() -> None:
+    rig = loaded_shoe(shoe_capabilities=SHOE_CAPABILITIES - {Capability.COUNTS})
+    assert dispense(rig, 1).outcome is Outcome.COMPLETE
+    rig.device.take(HAND, rig.line.now)
+    assert carry_out(rig, Eject(2, rig.session.boot)).cards == -1
+    rig.device.take(HAND, rig.line.now)
+    rig.line.rest(0.1)
+    assert [event.cards for event in told(rig, StackPresented)] == [3, -1]
+    assert [event.cards for event in told(rig, StackTaken)] == [3, -1]
+
+
 def test_faults_are_taken_back_by_hand() -> None:
     rig = loaded_shoe()
     for fault in OF_THE_MECHANICS:
@@ -344,7 +414,7 @@ def test_a_self_test_finds_a_broken_motor_or_sensor_before_a_card_moves(rig: Any
 
 # --- faults of the mechanics, at the shuffler -----------------------------------------------------------------------
 
-LAST_PASS = 2 * (DECK_SIZE + 1)  # steps before the third pass begins
+LAST_PASS = 2 * DECK_SIZE  # cards moved before the third pass begins
 
 # What a shuffle becomes: the outcome, cards in the output, on the floor, in the infeed.
 AT_THE_SHUFFLER = {

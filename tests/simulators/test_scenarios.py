@@ -91,7 +91,7 @@ def test_what_was_not_seen_is_told() -> None:
         end = { table = "dealing" }
     """
     assert play(read_scenario(text)).problems == [
-        "round.completed should be seen 1 times, and was seen 0 times",
+        "round.completed should be seen once, and was seen 0 times",
         "at the end the table should be dealing, and is betting",
     ]
 

@@ -358,3 +358,9 @@ def test_a_script_that_is_not_there(tmp_path: Path) -> None:
     missing = shoesim(tmp_path, "run", "--script", str(tmp_path / "nothing"))
     assert missing.exit_code == 2
     assert "nothing" in missing.stderr
+
+
+def test_a_typo_is_answered_with_the_nearest_verb() -> None:
+    result = CliRunner().invoke(cli, ["injct"])
+    assert result.exit_code == 2
+    assert "Did you mean 'inject'?" in result.stderr

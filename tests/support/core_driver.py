@@ -16,7 +16,8 @@ from controller.core.apply import apply, fold
 from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandReply, DeviceEvent, DeviceReady, LinkLost, Report, Tick
-from controller.core.rules.guards import counts, in_service
+from controller.core.rules.guards import in_service
+from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import Given, State, decode, encode, pending_of
 from controller.core.table import Table
@@ -419,9 +420,11 @@ class House:
     # --- whole procedures -------------------------------------------------------------------------------------------
 
     def receive(self, deck: str, back: str, *, prepared: bool = False) -> None:
-        """A deck arrives at the table."""
+        """A deck arrives at the table; a floorperson accepts one that was prepared."""
         self.cards[deck] = {"table": self.setup.game.deck_size}
-        self.ask(act.ReceiveDeck, deck, back, prepared)
+        self.ask(act.ReceiveDeck, deck, back, prepared, "the card room" if prepared else "")
+        if prepared:
+            self.ask(act.AcceptDeck, deck)
 
     def open(self, *, prepared: bool = False) -> House:
         """Open the table with new decks and continue until bets can be made."""
@@ -486,8 +489,7 @@ class House:
         if state.table not in (TableState.WAITING, TableState.OPENING, TableState.SUSPENDED):
             return False
         shuffler = in_service(state, "shuffler")
-        to_shuffler = (DeckState.STACKED, DeckState.RACKED, *([DeckState.MIXED] if counts(state) else []))
-        if deck.state in to_shuffler and shuffler:
+        if shuffler and waits_for_shuffler(state, name):
             return self.insert(name)
         if deck.state in (DeckState.STACKED, DeckState.RACKED):
             self.gather_real(name, "table")

@@ -10,8 +10,8 @@ from typing import Any
 NOBODY = 65534
 
 
-def as_nobody(work: Callable[[], Any]) -> Any:
-    """The result of a function that runs as the user `nobody`, in a process of its own."""
+def as_nobody(work: Callable[[], Any], gid: int = NOBODY) -> Any:
+    """The result of a function that runs as the user `nobody`, with this group, in a process of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -19,7 +19,7 @@ def as_nobody(work: Callable[[], Any]) -> Any:
         try:
             if os.geteuid() == 0:
                 os.setgroups([])
-                os.setgid(NOBODY)
+                os.setgid(gid)
                 os.setuid(NOBODY)
             answer = pickle.dumps(work())
         except BaseException as error:

@@ -8,7 +8,7 @@ import pwd
 import stat
 from pathlib import Path
 
-from controller.cli.checks.examination import OK, WRONG, Examination, Results, exists
+from controller.cli.checks.examination import OK, WRONG, CheckResult, Examination, Results, exists
 from controller.cli.client import INSTALLED
 from controller.daemon.config import Config
 
@@ -42,6 +42,7 @@ def check_permissions(examination: Examination) -> Results:
     people = examination.path(screen.people if screen else "/etc/shoed/people.toml")
     user = examination.user
     checked = 0
+    problems: list[CheckResult] = []
     for path, forbidden, owner, needed in (
         (examination.path(examination.config_file), 0o022, "root", "r"),
         (people, 0o027, "root", "r"),
@@ -55,9 +56,28 @@ def check_permissions(examination: Examination) -> Results:
             continue  # missing or hidden: other topics report that
         if path and found:
             checked += 1
-            yield from _permissions(path, found, forbidden, owner, needed, user)
+            problems += _permissions(path, found, forbidden, owner, needed, user)
+    yield from problems or _auditors(examination, (examination.config or Config()).control.auditor)
     if checked:
         yield OK, f"{checked} files and folders of the service checked", ""
+
+
+def _auditors(examination: Examination, groups: tuple[str, ...]) -> Results:
+    """Whether the auditors can read the journal of the installed service."""
+    folder, journal = examination.path("/var/lib/shoed"), examination.journal
+    known = {grp.getgrnam(group).gr_gid: group for group in groups if exists(grp.getgrnam, group)}
+    if journal is None or journal.parent != folder or not known:
+        return
+    try:
+        both = [(folder, folder.stat(), 0o050, "rx"), (journal, journal.stat(), 0o040, "r")]
+    except OSError:
+        return  # missing or hidden: other topics report that
+    for path, found, needed, letters in both:
+        if found.st_gid not in known or found.st_mode & needed != needed:
+            group = next(iter(known.values()))
+            fix = f"sudo chgrp {group} {path} && sudo chmod g+{letters} {path}"
+            yield WRONG, f"{path} cannot be read by auditors (group {group})", fix
+            return
 
 
 def _permissions(path: Path, found: os.stat_result, forbidden: int, owner: str, needed: str, user: str) -> Results:

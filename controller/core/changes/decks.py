@@ -17,6 +17,7 @@ from controller.core.events.decks import (
     DeckRecutOrdered,
     DeckRemoved,
     DeckShuffledByHand,
+    RecutCancelled,
     ShuffleStarted,
 )
 from controller.core.events.table import TurnPassed
@@ -26,7 +27,9 @@ from controller.core.state import Deck, State
 @changes(DeckReceived)
 def _received(state: State, event: DeckReceived) -> None:
     cards = ledger.fresh(state.setup.game.deck_size)
-    state.decks[event.deck] = Deck(event.back, cards, prepared=event.prepared, by_hand=event.prepared)
+    deck = Deck(event.back, cards, prepared=event.prepared, by_hand=event.prepared)
+    deck.brought_by, deck.came_from = event.who, event.came_from
+    state.decks[event.deck] = deck
 
 
 @changes(DeckInspected)
@@ -48,7 +51,7 @@ def _by_hand(state: State, event: DeckShuffledByHand) -> None:
 
 @changes(CountAccepted)
 def _count_accepted(state: State, event: CountAccepted) -> None:
-    state.rounds_uncounted = 0
+    state.rounds_uncounted = state.decks[event.deck].rounds_uncounted = 0
     if event.by == "shuffler":
         state.decks[event.deck].counted = True
 
@@ -63,8 +66,8 @@ def _recut(state: State, event: DeckRecutOrdered) -> None:
     state.decks[event.deck].recut = True
 
 
-@changes(DeckReadyToCut, CutMade, DeckGathered)
-def _no_recut(state: State, event: DeckReadyToCut | CutMade | DeckGathered) -> None:
+@changes(DeckReadyToCut, CutMade, DeckGathered, RecutCancelled)
+def _no_recut(state: State, event: DeckReadyToCut | CutMade | DeckGathered | RecutCancelled) -> None:
     state.decks[event.deck].recut = False
 
 

@@ -23,6 +23,7 @@ from controller.core.events.devices import (
     DeviceFailed,
     DeviceFreed,
     DeviceHindered,
+    DeviceIdentified,
     DeviceInService,
     DeviceJammed,
     DeviceLost,
@@ -55,7 +56,17 @@ def _seen(state: State, event: DeviceSeen) -> None:
     """A device that is out of service has connected or disconnected."""
     device = state.devices[event.device]
     device.online = event.online
+    if event.reason:
+        device.refused = event.reason
     _boot(device, event.boot)
+
+
+@changes(DeviceIdentified)
+def _identified(state: State, event: DeviceIdentified) -> None:
+    """Remember the device, unless it was refused: then the one before is still the table's own."""
+    device = state.devices[event.device]
+    if device.online:
+        device.serial, device.firmware, device.firmware_digest = event.serial, event.firmware, event.firmware_digest
 
 
 def _boot(device: Device, boot: int) -> None:
@@ -168,9 +179,16 @@ def _freed(state: State, event: DeviceFreed) -> None:
 
 @changes(DeviceCounted)
 def _counted(state: State, event: DeviceCounted) -> None:
+    """The first wrong count of a cycle stays. A right one counts only after the shuffle, not on the way in."""
     doing = state.devices[event.device].doing
-    if doing:
-        doing.counted, doing.fits = event.cards, event.fits
+    if not doing or event.cards < 0:
+        return
+    size = state.setup.game.deck_size
+    after = event.place not in (ledger.INFEED, ledger.SHELVES)
+    if doing.counted in (-1, size) and (after or event.cards != size):
+        doing.counted, doing.counted_at = event.cards, event.place
+    doing.fits = doing.fits and event.fits
+    doing.recognised = doing.recognised or (after and event.recognised)
 
 
 @changes(StackDispensed, CardsPresented)
@@ -179,7 +197,7 @@ def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
     late = isinstance(event, CardsPresented) and event.late
     given = device.late if late else device.doing
     if given:
-        given.presented = event.cards
+        given.presented = -1 if isinstance(event, CardsPresented) and event.assumed else event.cards
         if event.cards:  # otherwise there is nothing to be taken
             device.at_exit = copy(given)  # the two change independently from here on
 

@@ -41,6 +41,7 @@ def _round(state: State, event: RoundStarted) -> None:
     state.rounds_uncounted += 1
     deck = state.decks[event.deck]
     deck.counted = False
+    deck.rounds_uncounted += 1
     if deck.in_play_ms < 0:
         deck.in_play_ms = event.at_ms
     state.due = event.next_back
@@ -131,7 +132,7 @@ def _stub_out(state: State, event: StubRemoved) -> None:
 @changes(StubCounted)
 def _stub_counted(state: State, event: StubCounted) -> None:
     _now(state).stub_counted = True
-    state.rounds_uncounted = 0
+    state.rounds_uncounted = state.decks[event.deck].rounds_uncounted = 0
 
 
 @changes(AllActed)
@@ -149,8 +150,16 @@ def _voided(state: State, event: RoundVoided) -> None:
     round_ = _now(state)
     round_.void = True
     round_.void_reason, round_.void_clause = event.reason, list(event.why)
+    note_void_places(state, round_)
     for device in state.devices.values():
         device.hindered = device.opened_by = ""
+
+
+def note_void_places(state: State, round_: Round) -> None:
+    """Remember where the cards of a void round are, so that places from which they were gathered can be shown too."""
+    for place in state.decks[round_.deck].cards:
+        if place not in round_.void_places:
+            round_.void_places.append(place)
 
 
 @changes(WagersReturned)
@@ -172,3 +181,6 @@ def _round_over(state: State) -> None:
 def _void_over(state: State, event: VoidCompleted) -> None:
     _round_over(state)
     state.rounds_uncounted = 0  # every card was gathered and counted, even if the deck has left
+    deck = state.decks.get(event.deck)
+    if deck:
+        deck.rounds_uncounted = 0

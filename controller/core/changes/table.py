@@ -16,6 +16,7 @@ from controller.core.events.table import (
     MethodChanged,
     TableClosed,
     TableConfigured,
+    TableIdled,
     TableOpened,
     TableResumed,
     TableSuspended,
@@ -56,8 +57,8 @@ def _because(state: State, event: TableSuspended | BettingWithdrawn) -> None:
     state.why = event.reason
 
 
-@changes(TableResumed, BettingOpened, TableClosed)
-def _no_cause(state: State, event: TableResumed | BettingOpened | TableClosed) -> None:
+@changes(TableResumed, BettingOpened)
+def _no_cause(state: State, event: TableResumed | BettingOpened) -> None:
     state.why = ""
 
 
@@ -80,9 +81,20 @@ def _cleared(state: State, event: WarningCleared) -> None:
     del state.warnings[event.warning]
 
 
+@changes(TableIdled, TableClosed)
+def _no_wagers(state: State, event: TableIdled | TableClosed) -> None:
+    if event.wagers:
+        state.seats = []
+    if isinstance(event, TableClosed):
+        state.why = ""
+
+
 @changes(HostStarted)
 def _host_started(state: State, event: HostStarted) -> None:
-    state.host = Host(event.boot_id, event.up_ms, event.at_ms)
+    wall_ms, before = event.wall_ms, state.host
+    if before and before.wall_ms >= 0:  # if the wall clock has gained on the table's clock since, it may be ahead
+        wall_ms = min(wall_ms, before.wall_ms + event.at_ms - before.at_ms)
+    state.host = Host(event.boot_id, event.up_ms, event.at_ms, wall_ms)
     for device in state.devices.values():
         if device.state is DeviceState.LOST:
             device.lost_ms = event.at_ms  # the grace period starts now: the host itself was down

@@ -21,7 +21,7 @@ def _kinds(base: type[Event]) -> Iterator[type[Event]]:
 KINDS: dict[str, type[Event]] = {found.kind: found for found in _kinds(Event)}
 
 
-def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any]) -> Entry:
+def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any], ts: str = "") -> Entry:
     """The entry with this number, kind, clauses and fields, as stored in the journal.
 
     Raises UnreadableEvent for a kind or fields that only another version knows.
@@ -29,7 +29,7 @@ def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any]) -> En
     if kind not in KINDS:
         raise UnreadableEvent(f"event {seq} has the unknown kind {kind}")
     try:
-        return Entry(seq, tuple(clause), msgspec.convert(data, KINDS[kind]))
+        return Entry(seq, tuple(clause), msgspec.convert(data, KINDS[kind]), ts)
     except msgspec.ValidationError as error:
         raise UnreadableEvent(f"event {seq} ({kind}): {error}") from None
 

@@ -7,25 +7,31 @@ from controller.core.names import cards, place_name, plural
 
 
 class DeckReceived(PersonEvent):
-    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, where `came_from` says."""
 
     kind = "deck.received"
     deck: str
     back: str
     prepared: bool
+    came_from: str = ""
 
     def sentence(self) -> str:
-        return f"{self.who} brought deck {self.deck} to the table."
+        origin = f" from {self.came_from}" if self.came_from else ""
+        return f"{self.who} brought deck {self.deck} to the table{origin}."
 
 
 class DeckAcceptedPrepared(Event):
-    """A prepared deck skips the opening procedure."""
+    """A floorperson, `who`, accepted a prepared deck: it skips the opening procedure."""
 
     kind = "deck.accepted_prepared"
     deck: str
+    came_from: str = ""
+    who: str = ""
 
     def sentence(self) -> str:
-        return f"Deck {self.deck} was inspected and shuffled beforehand."
+        if not self.who:
+            return f"Deck {self.deck} was inspected and shuffled beforehand."
+        return f"{self.who} accepted deck {self.deck}, inspected and shuffled beforehand ({self.came_from})."
 
 
 class DeckInspected(PersonEvent):
@@ -161,7 +167,10 @@ class CountAccepted(Event):
 
 
 class CountRejected(Event):
-    """A count that does not match; `fits` is False if the number is right but the kinds of cards are wrong."""
+    """A count that does not match; `fits` is False if the number is right but the kinds of cards are wrong.
+
+    `place` is where a shuffler counted the cards; without it, the number is that of the end of its cycle.
+    """
 
     kind = "count.rejected"
     deck: str
@@ -170,11 +179,13 @@ class CountRejected(Event):
     expected: int
     moves: list[Move]
     fits: bool | None = None
+    place: str = ""
 
     def sentence(self) -> str:
         if self.cards == self.expected:
             return f"Deck {self.deck} has {cards(self.cards)}, but not the right kinds."
-        return f"The count for deck {self.deck} is {self.cards}; it should be {self.expected}."
+        where = f" at {place_name(self.place)}" if self.place else ""
+        return f"The count for deck {self.deck}{where} is {self.cards}; it should be {self.expected}."
 
 
 class CutMade(PersonEvent):
@@ -209,6 +220,17 @@ class DeckRecutOrdered(PersonEvent):
 
     def sentence(self) -> str:
         return f"{self.who} requires another cut of deck {self.deck}, which is already loaded."
+
+
+class RecutCancelled(Event):
+    """A deck that was recalled for another cut is shuffled instead: after an incident, or if a floorperson says so."""
+
+    kind = "recut.cancelled"
+    deck: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"Deck {self.deck} is shuffled instead of only being cut again: {self.reason}."
 
 
 class DeckReadyToCut(Event):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from controller.core.events.event import DeviceFact, Move
@@ -32,14 +34,32 @@ class DeviceLost(DeviceFact):
         return f"The {self.device} is offline."
 
 
+class DeviceIdentified(DeviceFact):
+    """Which device has connected, by its own account."""
+
+    kind = "device.identified"
+    maker: str
+    model: str
+    serial: str
+    firmware: str
+    firmware_digest: str
+
+    def sentence(self) -> str:
+        name = " ".join(filter(None, (self.maker, self.model)))
+        return f"The {self.device} is {name}, serial number {self.serial}, firmware {self.firmware}."
+
+
 class DeviceSeen(DeviceFact):
-    """A device that is out of service connected or disconnected."""
+    """A device that is out of service connected or disconnected; `reason` is why it cannot be used at this table."""
 
     kind = "device.seen"
     boot: int
     online: bool
+    reason: str = ""
 
     def sentence(self) -> str:
+        if self.reason:
+            return f"The {self.device}, which is out of service, is connected but cannot be used here: {self.reason}."
         return f"The {self.device}, which is out of service, is {'connected' if self.online else 'disconnected'}."
 
 
@@ -87,13 +107,51 @@ class DevicePoweredUp(DeviceFact):
         return f"The {self.device} was switched on."
 
 
+_WHERE: Final = {
+    "infeed": "in its infeed",
+    "shelves": "on its shelves",
+    "output": "in its output",
+    "shoe": "inside",
+    "held": "in its holder",
+    "exit": "at its exit",
+}
+_STARTED: Final = {"power": " after a loss of power", "reset": " after a reset", "watchdog": " after a hang"}
+_DOOR: Final = {"open": "opened", "closed": "closed", "locked": "locked", "unlocked": "unlocked"}
+
+
 class DeviceReported(DeviceFact):
-    """An event of a device from which nothing follows."""
+    """What a device reported, in full: everything about doors, buttons, sensors, power and faults, and any other event
+    from which nothing follows. Journals of version 0.1 contain only the name of the `event`.
+    """
 
     kind = "device.reported"
     event: str
+    command: int = 0
+    place: str = ""
+    present: bool | None = None
+    cards: int | None = None
+    cycle: str = ""
+    outcome: str = ""
+    door: str = ""
+    button: str = ""
+    code: str = ""
+    text: str = ""
+    cause: str = ""
+    memory_kept: bool | None = None
+    message_number: int = 0
 
     def sentence(self) -> str:
+        if self.present is not None:
+            return f"The {self.device} reported {'cards' if self.present else 'no cards'} {_WHERE.get(self.place, '')}."
+        if self.door:
+            return f"The door of the {self.device} was {_DOOR.get(self.door, 'moved')}."
+        if self.button:
+            return f"The {spoken(self.button)} button of the {self.device} was pressed."
+        if self.code:
+            return f"The {self.device} reported a fault ({spoken(self.code)}{': ' * bool(self.text)}{self.text})."
+        if self.cause:
+            memory = "with" if self.memory_kept else "without"
+            return f"The {self.device} started{_STARTED.get(self.cause, '')}, {memory} its memory."
         return f"The {self.device} reported: {command_name(self.event)}."
 
 
@@ -128,6 +186,15 @@ class DeviceFailed(DeviceFact):
     def sentence(self) -> str:
         subject = f"the {self.device} "
         return f"The {self.device} {self.reason.removeprefix(subject)}."
+
+
+class DeviceRecovered(DeviceFact):
+    """A device that had failed can be used again: it was switched off and on."""
+
+    kind = "device.recovered"
+
+    def sentence(self) -> str:
+        return f"The {self.device} works again."
 
 
 class DeviceHindered(DeviceFact):
@@ -272,12 +339,16 @@ class CycleLost(DeviceFact):
 
 
 class DeviceCounted(DeviceFact):
-    """A device counted cards; `fits` is False if it recognises cards and found the wrong kinds."""
+    """A device counted cards; `fits` is False if it recognises cards and found the wrong kinds.
+
+    `recognised`: it reported how many cards of each kind there are.
+    """
 
     kind = "cards.counted"
     place: str
     cards: int
     fits: bool
+    recognised: bool = False
 
     def sentence(self) -> str:
         return f"The {self.device} counted {cards(self.cards)}."
@@ -293,7 +364,10 @@ class CardTurned(DeviceFact):
 
 
 class CardsPresented(DeviceFact):
-    """Cards came out that are not part of a deal: the stub, or a deck being gathered. `late`: of a cycle given up."""
+    """Cards came out that are not part of a deal: the stub, or a deck being gathered. `late`: of a cycle given up.
+
+    `assumed`: the device did not count them; `cards` is the number that should have been inside.
+    """
 
     kind = "cards.presented"
     deck: str
@@ -302,6 +376,7 @@ class CardsPresented(DeviceFact):
     round: int = 0
     target: str = ""
     late: bool = False
+    assumed: bool = False
 
     def sentence(self) -> str:
         return f"The {self.device} put out {cards(self.cards)}."

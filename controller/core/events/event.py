@@ -71,6 +71,7 @@ class Entry(msgspec.Struct):
     seq: int
     clause: tuple[str, ...]
     event: Event
+    ts: str = ""  # when it was stored, if it was read from a journal
 
     @property
     def kind(self) -> str:

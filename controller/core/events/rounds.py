@@ -203,10 +203,7 @@ class MisdealAnswered(PersonEvent):
 
 
 class CardFoundFaceUp(Event):
-    """A card is face up: it goes to the rack, now or from the stack that it is in (`to_rack`).
-
-    `target` is the hand that it is in or was meant for. If `moves` takes it from there, that hand gets another card.
-    """
+    """A card of `target` is face up: it goes to the rack, from its hand or the deck, or with its stack (`to_rack`)."""
 
     kind = "card.face_up"
     round: int

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from controller.core.events.event import Actor, Event, PersonEvent
 from controller.core.names import spoken, warning_name
 
@@ -40,18 +42,20 @@ class OpeningCompleted(Event):
 
 
 class TableClosed(PersonEvent):
-    """The table closed; its decks were removed."""
+    """The table closed; its decks were removed. `wagers`: the seats whose wagers no longer stand."""
 
     kind = "table.closed"
+    wagers: list[int] = msgspec.field(default_factory=list)
 
     def sentence(self) -> str:
         return f"{self.who} closed the table."
 
 
 class TableIdled(PersonEvent):
-    """The table is open but has no players."""
+    """The table is open but has no players. `wagers`: the seats whose wagers no longer stand."""
 
     kind = "table.idled"
+    wagers: list[int] = msgspec.field(default_factory=list)
 
     def sentence(self) -> str:
         return f"{self.who} reported that the table has no players."
@@ -218,7 +222,10 @@ class WarningCleared(PersonEvent):
 
 
 class HostStarted(Event):
-    """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down."""
+    """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down.
+
+    `wall_ms` is what the computer's wall clock said, in milliseconds since 1970.
+    """
 
     kind = "host.started"
     actor = Actor.HOST
@@ -226,9 +233,22 @@ class HostStarted(Event):
     up_ms: int
     away_ms: int
     software: str
+    wall_ms: int = -1
 
     def sentence(self) -> str:
         return f"The controller started, version {self.software}."
+
+
+class SnapshotTaken(Event):
+    """The state after an event is saved for a faster start. A saved state with another digest is never used."""
+
+    kind = "snapshot.taken"
+    actor = Actor.HOST
+    of_event: int
+    digest: str
+
+    def sentence(self) -> str:
+        return f"The controller saves the state after event {self.of_event}."
 
 
 class AccessGranted(PersonEvent):

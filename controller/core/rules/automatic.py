@@ -80,7 +80,10 @@ def shuffling(d: Decision) -> bool:
 
 @enforces(Rule.DECKS_ALTERNATE, Rule.FEED_SHOE)
 def delivering(d: Decision) -> bool:
-    """The shuffled deck whose turn it is goes into the empty shoe, or out to the dealer."""
+    """The shuffled deck whose turn it is goes into the empty shoe, or out to the dealer.
+
+    A shuffler that feeds a shoe would deliver into it even if it is out of service: it ejects the deck instead.
+    """
     state = d.state
     name = due_deck(state)
     if not name or state.decks[name].state is not DeckState.SHUFFLED or not usable(state, "shuffler"):
@@ -91,7 +94,13 @@ def delivering(d: Decision) -> bool:
         return False
     if any(deck.cards.get(SOURCE[state.method]) for deck in state.decks.values()):
         return False
-    give(d, "shuffler", Deliver, Rule.FEED_SHOE if feeds(state) else Rule.ONE_STACK, deck=name)
+    kind = state.setup.shuffler
+    if feeds(state):
+        give(d, "shuffler", Deliver, Rule.FEED_SHOE, deck=name)
+    elif kind and kind.feeds_shoe:
+        give(d, "shuffler", Eject, Rule.ONE_STACK, deck=name, target=SOURCE[state.method])
+    else:
+        give(d, "shuffler", Deliver, Rule.ONE_STACK, deck=name)
     return True
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any, Final
 
 from controller.core import ledger
@@ -22,6 +23,7 @@ from controller.core.events.devices import (
     DeviceFreed,
     DeviceHindered,
     DevicePoweredUp,
+    DeviceRecovered,
     DeviceReported,
     ExitEmptied,
 )
@@ -32,13 +34,15 @@ from controller.core.names import spoken
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
-from controller.core.rules.gathering import GATHERED_STATES, ejected, shuffle_again, taken_out
+from controller.core.rules.gathering import cancel_recut, ejected, shuffle_again, taken_out
 from controller.core.rules.guards import STOPS, cannot_load, in_service, inside
 from controller.core.rules.irregular import found_face_up, void
+from controller.core.rules.presence import cards_appeared, cards_gone, harmed, place_inside
 from controller.core.rules.shuffling import (
     cannot_insert,
     delivered,
     delivery_done,
+    for_dealer,
     inserted,
     loaded,
     shuffle_done,
@@ -47,14 +51,34 @@ from controller.core.rules.shuffling import (
 from controller.core.rules.stopping import cycle_failed, failed, jammed, stopped
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.state import Given, due_deck
+from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire import messages as wire
-from firmware_bridge.wire.messages import ClearJam, Deliver, Dispense, Eject, Outcome, Place, Reason, Release, Shuffle
+from firmware_bridge.wire.messages import (
+    ClearJam,
+    Deliver,
+    Dispense,
+    Eject,
+    Outcome,
+    Place,
+    Reason,
+    Release,
+    SelfTest,
+    Shuffle,
+)
 
 _OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
+# Recorded in full, whatever follows from them. Cycles and cards dealt have events of their own.
+_SENSED: Final = (
+    wire.CardsPresent,
+    wire.Door,
+    wire.Button,
+    wire.PowerUp,
+    wire.Fault,
+    wire.Jam,
+    wire.UnknownEvent,
+)
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
-# Opening a door does no harm to a deck that is being gathered or is waiting to be shuffled.
-_NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
 # A person can resolve these, and no card has moved: the command is given again afterwards.
 _HINDRANCES: Final = {
     Reason.BUSY: "it is busy",
@@ -105,7 +129,7 @@ def answered(d: Decision, report: CommandReply) -> None:
         why = _HINDRANCES.get(reason, "no cards are in its infeed")
         d.emit(DeviceHindered(device=name, reason=why, locked=reason is Reason.LOCKED, busy=reason is Reason.BUSY))
         restore_fault(d, name)
-    elif reason is Reason.NO_CARDS and isinstance(given.command, Eject):
+    elif reason is Reason.NO_CARDS and isinstance(given.command, Eject) and not for_dealer(given):
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         _brought_out(d, name, given, 0)
     else:
@@ -129,6 +153,7 @@ def _side_command_answered(d: Decision, report: CommandReply) -> None:
 def _jam_cleared(d: Decision, name: str) -> None:
     d.emit(DeviceCleared(device=name), STOPS[name])
     cause_gone(d, f"{name}.jam")
+    restore_fault(d, name)  # a device that also failed has not recovered from that
 
 
 # --- events ---------------------------------------------------------------------------------------------------------
@@ -141,11 +166,33 @@ def event(d: Decision, report: DeviceEvent) -> None:
     if device is None or report.boot != device.boot or happened.number <= device.last_event:
         return
     d.cause = Cause(name, happened.number)
+    if isinstance(happened, _SENSED):
+        d.emit(_in_full(name, happened))
     handler = _EVENTS.get(type(happened))
-    if handler is not None and device.state is not DeviceState.OUT_OF_SERVICE:
+    if handler is not None and (device.state is not DeviceState.OUT_OF_SERVICE or handler is _powered_up):
         handler(d, name, happened)
     if d.cause:  # nothing followed from it: record it all the same
-        d.emit(DeviceReported(device=name, event=type(happened).__name__))
+        d.emit(_in_full(name, happened))
+
+
+# The fields of a device's event that are recorded, by their names in `DeviceReported`. Kinds of cards are not.
+_RECORDED: Final = {"state": "door"} | {
+    name: name
+    for name in (
+        "command", "place", "present", "cards", "cycle", "outcome",
+        "button", "code", "text", "cause", "memory_kept", "message_number",
+    )
+}  # fmt: skip
+
+
+def _in_full(name: str, happened: wire.AnyEvent) -> DeviceReported:
+    """A device's event as it is recorded."""
+    event = DeviceReported(device=name, event=type(happened).__name__)
+    for field, target in _RECORDED.items():
+        value = getattr(happened, field, None)
+        if value is not None:
+            setattr(event, target, value.name.lower() if isinstance(value, IntEnum) else value)
+    return event
 
 
 def _fault(d: Decision, name: str, happened: wire.Fault) -> None:
@@ -163,6 +210,12 @@ def _powered_up(d: Decision, name: str, happened: wire.PowerUp) -> None:
     if not happened.memory_kept:
         return
     d.emit(DevicePoweredUp(device=name))
+    cause_gone(d, f"{name}.fail")  # if it is still broken, it will report that again
+    if device.state is DeviceState.OUT_OF_SERVICE:
+        return
+    if device.state is DeviceState.FAILED:
+        d.emit(DeviceRecovered(device=name))
+        restore_fault(d, name)  # it may be jammed as well
     if given and device.state is DeviceState.WORKING:
         cycle_failed(d, name, given, "lost its power")
     elif given or inside(d.state, name):
@@ -179,10 +232,11 @@ def _door(d: Decision, name: str, happened: wire.Door) -> None:
         if device.hindered:
             d.emit(DeviceFreed(device=name, door="closed"))
     elif door is wire.DoorState.OPEN:
-        ready = [deck for deck in inside(state, name) if state.decks[deck].state not in _NOT_HARMED]
-        if device.doing or ready:
+        if device.doing or harmed(state, name):
             warn(d, "door", STOPS[name], device=name, text=f"the {name} was opened with cards inside")
             stopped(d, name, device.doing, "was opened", cards_inside=True)
+        for deck in inside(state, name):
+            cancel_recut(d, deck, STOPS[name], reason=f"the {name} was opened")
 
 
 def _of_late(d: Decision, name: str, late: Given, happened: wire.AnyEvent) -> None:
@@ -214,8 +268,10 @@ def _of_command(d: Decision, name: str, happened: _OfCommand) -> None:
 
 
 def _counted(d: Decision, name: str, given: Given, happened: wire.CardsCounted) -> None:
-    fits = not happened.kinds or tuple(happened.kinds) == d.state.setup.game.copies
-    d.emit(DeviceCounted(device=name, place=happened.place.name.lower(), cards=happened.cards, fits=fits))
+    seen = bool(happened.kinds)
+    fits = not seen or tuple(happened.kinds) == d.state.setup.game.copies
+    place = happened.place.name.lower()
+    d.emit(DeviceCounted(device=name, place=place, cards=happened.cards, fits=fits, recognised=seen))
 
 
 def _face_up(d: Decision, name: str, given: Given, happened: wire.CardFaceUp) -> None:
@@ -239,6 +295,8 @@ def _brought_out(d: Decision, name: str, given: Given, cards: int) -> None:
         stub_at_exit(d, cards)
     elif given.deck in d.state.decks:
         ejected(d, name, given, cards)
+        if for_dealer(given) and cards == 0:  # nothing can be taken
+            shuffle_again(d, given.deck, Rule.ONE_STACK, reason="no cards came out")
 
 
 @enforces(Rule.DEAL_STACKS, Rule.ONE_STACK)
@@ -251,7 +309,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
         taken(d, given, happened.cards, happened.kinds)
     elif isinstance(given.command, Eject) and given.target == "stub" and d.may(StubRemoved):
         stub_taken(d, happened.cards)
-    elif isinstance(given.command, Deliver) and given.deck in d.state.decks:
+    elif for_dealer(given) and given.deck in d.state.decks:
         delivered(d, given, happened.cards)
     else:
         taken_out(d, name, given.deck, given, happened.cards)
@@ -287,6 +345,10 @@ def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> N
 def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
     if isinstance(given.command, ClearJam):
         _jam_cleared(d, name)
+    elif isinstance(given.command, SelfTest):
+        d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
+        cause_gone(d, f"{name}.fail")
+        restore_fault(d, name)
     elif isinstance(given.command, Dispense | Release) and given.presented < 0:
         cycle_failed(d, name, given, "did not deal a stack")
     else:
@@ -304,9 +366,11 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
     That only one deck is allowed there proves nothing: a dealer may put in the wrong deck all the same.
     """
     state = d.state
+    place = place_inside(name, happened.place)
     if not happened.present:
+        cards_gone(d, name, place)
         return
-    loose = [deck for deck, found in state.decks.items() if ledger.count(found.cards, (ledger.TABLE, ledger.RACK))]
+    loose = [deck for deck, found in state.decks.items() if ledger.within_reach(found.cards)]
     if happened.place is Place.INFEED and name == "shuffler":
         fit = [deck for deck in loose if d.may(DeckInserted, deck) and cannot_insert(d, deck) is None]
         if len(fit) == len(loose) == 1:
@@ -323,10 +387,16 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
             and shuffler.doing
             and isinstance(shuffler.doing.command, Deliver)
         )
-        if by_dealer and loose == [deck] and d.may(DeckLoaded, deck) and cannot_load(state, deck, d.now_ms) is None:
+        may_load = by_dealer and state.method is Method.AUTOMATED_SHOE and d.may(DeckLoaded, deck)
+        may_load = may_load and cannot_load(state, deck, d.now_ms) is None
+        if may_load and loose == [deck]:
             loaded(d, deck)
+        elif may_load:
+            d.emit(CardsUnexpected(device=name, place=place, decks=[deck]), Rule.LOAD_SHOE)
         elif not fed and state.table is not TableState.CLOSED:
-            d.emit(CardsUnexpected(device=name, place="shoe", decks=[]), Rule.LOAD_SHOE)
+            cards_appeared(d, name, place)
+    elif place and state.table is not TableState.CLOSED:
+        cards_appeared(d, name, place)
 
 
 # The handler of each type of event. Types not listed are recorded, and nothing follows from them.

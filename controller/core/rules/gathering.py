@@ -6,6 +6,7 @@ The next place follows from the ledger alone, so no place can be skipped, and a 
 # mypyc
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from controller.core import ledger
@@ -21,12 +22,14 @@ from controller.core.events.decks import (
     DeckRecalled,
     LedgerDisagreed,
     MissingDeclared,
+    RecutCancelled,
     ShuffleFailed,
 )
 from controller.core.events.devices import CardsPresented, ExitEmptied
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import place_name, plural
+from controller.core.rules.guards import STOPS
 from controller.core.state import Device, Given, State
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Eject
@@ -51,14 +54,17 @@ _LAST: Final = (
 )
 
 
+def in_gathering_order(places: Iterable[str]) -> list[str]:
+    """Those of these places that are gathered, in the order in which people are asked for them: hands first."""
+    found = set(places)
+    hands = sorted(found - {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
+    return [place for place in (ledger.TAKEN, *hands, *_LAST) if place in found]  # what was taken last may be on a hand
+
+
 def next_place(state: State, name: str) -> str:
-    """The place where cards of this deck are gathered next, hands first; empty when all are on the dealer's pile."""
+    """The place where cards of this deck are gathered next; empty when all are on the dealer's pile."""
     cards = state.decks[name].cards
-    hands = sorted(place for place in cards if place not in {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
-    for place in (ledger.TAKEN, *hands, *_LAST):  # cards taken last may be on top of a hand
-        if cards.get(place):
-            return place
-    return ""
+    return next((place for place in in_gathering_order(cards) if cards[place]), "")
 
 
 def _may_come_back(state: State, name: str, device: Device) -> bool:
@@ -132,6 +138,8 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
         moves = ledger.emptying_moves(cards, ledger.IN_DEVICE.get(device, (place,)), act.cards, ledger.TABLE)
     d.emit(CardsGathered(deck=act.deck, place=place, cards=act.cards, moves=moves, who=act.who))
     record_difference(d, act.deck, place, moves)
+    if device:
+        cancel_recut(d, act.deck, STOPS[device], reason=f"its cards were taken out of the {device} by hand")
     return None
 
 
@@ -146,6 +154,7 @@ def record_difference(d: Decision, deck: str, place: str, moves: list[ledger.Mov
     if place != ledger.MISSING and lost != found:
         event = d.entries[-1]
         d.emit(LedgerDisagreed(deck=deck, place=place, missing=lost - found, by_event=event.seq), Rule.WRONG_COUNT)
+        cancel_recut(d, deck, Rule.WRONG_COUNT, reason="its cards were not all together")
 
 
 @enforces(Rule.WRONG_COUNT)
@@ -183,6 +192,15 @@ def shuffle_again(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
         if d.may(event, deck):
             d.emit(event(deck=deck, reason=reason), *rules)
             return
+    cancel_recut(d, deck, *rules, reason=reason)
+
+
+@enforces(Rule.SHUFFLE, Rule.RECUT)
+def cancel_recut(d: Decision, name: str, *rules: Rule, reason: str) -> None:
+    """If a deck is on its way to another cut, it is shuffled instead: after an incident a cut is not enough."""
+    deck = d.state.decks.get(name)
+    if deck is not None and deck.state is DeckState.RECALLED and deck.recut:
+        d.emit(RecutCancelled(deck=name, reason=reason), Rule.SHUFFLE, *rules)
 
 
 # --- cards brought out by a device ----------------------------------------------------------------------------------
@@ -192,22 +210,23 @@ def ejected(d: Decision, name: str, given: Given, number: int, *, late: bool = F
     """An Eject has brought cards to the exit."""
     deck = d.state.decks[given.deck]
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
-    number = number if number >= 0 else ledger.count(deck.cards, within)
+    assumed = number < 0
+    number = ledger.count(deck.cards, within) if assumed else number
     moves = ledger.emptying_moves(deck.cards, within, number, exit_)
-    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late))
+    d.emit(CardsPresented(device=name, deck=given.deck, cards=number, moves=moves, late=late, assumed=assumed))
     record_difference(d, given.deck, within[0], moves)
 
 
-def _destination(state: State, name: str, deck: str, given: Given | None) -> str:
+def _destination(state: State, name: str, deck: str, given: Given | None, counted: bool) -> str:
     """Where cards taken from an exit are now: on the dealer's pile, if they were brought out for it.
 
     A stack that was dealt for a round and taken just as the round became void may have gone to its hand or to the rack:
-    the dealer is asked for it.
+    the dealer is asked for it. The dealer also counts what a shoe without a counter brought out.
     """
     round_ = state.round
     for_the_pile = given is not None and isinstance(given.command, Eject) and not given.target
     void = round_ is not None and round_.void and round_.deck == deck
-    return ledger.TAKEN if name == "shoe" and void and not for_the_pile else ledger.TABLE
+    return ledger.TAKEN if name == "shoe" and void and not (for_the_pile and counted) else ledger.TABLE
 
 
 def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, number: int) -> None:
@@ -217,7 +236,8 @@ def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, numbe
     if deck is None:
         d.emit(ExitEmptied(device=name, cards=number))
         return
-    there, target = deck.cards.get(exit_, 0), _destination(d.state, name, deck_name, given)
+    counted = number >= 0 or (given is not None and given.presented >= 0)
+    there, target = deck.cards.get(exit_, 0), _destination(d.state, name, deck_name, given, counted)
     if there:
         moves = ledger.emptying_moves(deck.cards, (exit_,), number if number >= 0 else there, target)
     else:  # an interrupted cycle had left them there uncounted

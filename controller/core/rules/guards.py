@@ -45,9 +45,10 @@ def self_reshuffling(state: State) -> bool:
 
 
 def feeds(state: State) -> bool:
-    """Whether the shuffler puts the deck straight into the shoe."""
+    """Whether the shuffler puts the deck straight into the shoe that is dealt from: the one it was set up with."""
     kind = state.setup.shuffler
-    return kind is not None and kind.feeds_shoe and in_service(state, "shuffler")
+    beside = state.method is state.setup.method
+    return kind is not None and kind.feeds_shoe and beside and in_service(state, "shuffler")
 
 
 def decks_wanted(state: State) -> int:
@@ -212,10 +213,16 @@ def rack_occupied(state: State, name: str) -> Refusal | None:
     return None
 
 
+def rounds_uncounted(state: State) -> int:
+    """The rounds since the last count: of the table or of the deck in play or due, whichever are more."""
+    deck = state.decks.get(state.round.deck if state.round else due_deck(state))
+    return max(state.rounds_uncounted, deck.rounds_uncounted if deck else 0)
+
+
 @enforces(Rule.STUB_COUNT_DUE)
 def stub_overdue(state: State) -> Refusal | None:
-    """Refuse another round if the stub has not been counted for too many rounds."""
-    if counts(state) or state.rounds_uncounted < state.setup.game.stub_count_rounds:
+    """Refuse another round if the stub has not been counted for too many rounds, of the table or of this deck."""
+    if counts(state) or rounds_uncounted(state) < state.setup.game.stub_count_rounds:
         return None
     rounds = state.setup.game.stub_count_rounds
     return Refusal(f"the stub has not been counted for {rounds} rounds", "it has been counted", (Rule.STUB_COUNT_DUE,))

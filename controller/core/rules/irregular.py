@@ -62,11 +62,13 @@ def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
     """The dealer found a card face up: in the deck, in the stack at the exit, or in a hand that was just dealt.
 
     Dealing by hand, the dealer replaces it at once: whatever hand it was meant for, the deck has one card less. The
-    automated shoe deals another card to a hand whose stack was already taken, as long as it is still dealing.
+    automated shoe deals another card to a hand whose stack was already taken.
     """
     source, cards = SOURCE[d.round.method], d.state.decks[d.round.deck].cards
     if act.target and act.target not in {stack.target for stack in d.round.plan}:
         return no_such_hand(act.target)
+    if d.round.dealt >= len(d.round.plan):
+        return Refusal("all hands have their cards", "cards are still to be dealt", (Rule.FACE_UP,))
     if d.round.method is not Method.AUTOMATED_SHOE:
         if not cards.get(source):
             return Refusal("there are no cards left to deal", "cards are being dealt", (Rule.FACE_UP,))
@@ -79,8 +81,6 @@ def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
     if not cards.get(act.target):
         where = f"{place_name(act.target)} has no cards yet" if act.target else "there is no stack at the shoe's exit"
         return Refusal(where, "the hand with the face-up card is named", (Rule.FACE_UP,))
-    if d.round.dealt >= len(d.round.plan):
-        return Refusal("all hands are dealt, so no card can replace it", "cards are being dealt", (Rule.FACE_UP,))
     found_face_up(d, target=act.target, moves=[(act.target, ledger.RACK, 1)])
     return None
 

@@ -1,4 +1,4 @@
-"""Devices connecting, disconnecting and coming back, and the start of the daemon."""
+"""Devices connecting, disconnecting and coming back, the start of the daemon, and the states that it saves."""
 
 # mypyc
 from __future__ import annotations
@@ -10,18 +10,20 @@ from controller.core.enforcement import enforces
 from controller.core.events.devices import (
     CycleLost,
     DeviceConnected,
+    DeviceIdentified,
     DeviceLost,
     DeviceRefused,
     DeviceResumed,
     DeviceSeen,
 )
-from controller.core.events.table import HostStarted
+from controller.core.events.table import HostStarted, SnapshotTaken
 from controller.core.machines import DeviceState
-from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost
+from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost, StateSaved
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.stopping import stopped
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.setup import missing_capabilities
+from controller.core.state import Device
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Capability
 
@@ -35,37 +37,86 @@ def ready(d: Decision, report: DeviceReady) -> None:
     device = d.state.devices.get(name)
     if device is None:
         return
+    wrong, other = _unsuitable(d, report), _not_the_same(device, report)
     if device.state is DeviceState.OUT_OF_SERVICE:
         restarted = device.boot != report.boot
-        d.emit(DeviceSeen(device=name, boot=report.boot, online=not _used_by_another_journal(d, report)))
+        d.emit(DeviceSeen(device=name, boot=report.boot, online=not wrong, reason=wrong))
+        _identified(d, report, "" if wrong else other)
         if restarted:
             cause_gone(d, f"{name}.fail")
         return
     restarted = device.boot not in (0, report.boot)
+    what = "has restarted" if report.serial in ("", device.serial) or not device.serial else "was replaced"
     doing = device.doing
-    wrong = _unsuitable(d, report)
     if wrong:
-        if doing:
-            d.emit(CycleLost(device=name, id=doing.id, reason="another device answered"))
-            stopped(d, name, doing, "was replaced", cards_inside=True)
-        d.emit(DeviceRefused(device=name, boot=report.boot, reason=wrong))
+        refuse(d, name, report.boot, wrong)
+        _identified(d, report, "")
         return
     can = [word for word, able in _SIDE.items() if able in report.capabilities]
     d.emit(DeviceConnected(device=name, boot=report.boot, restarted=restarted, can=can))
-    cause_gone(d, f"{name}.lost")
-    cause_gone(d, f"{name}.gap")
-    if restarted:
+    _identified(d, report, other)
+    for warning in ("lost", "gap", "refused"):
+        cause_gone(d, f"{name}.{warning}")
+    if restarted or other:
         cause_gone(d, f"{name}.fail")
         if doing:
-            d.emit(CycleLost(device=name, id=doing.id, reason="the device has restarted"), STOPS[name])
+            d.emit(CycleLost(device=name, id=doing.id, reason=f"the device {what}"), STOPS[name])
         if doing or inside(d.state, name):
-            warn(d, "restart", STOPS[name], device=name, text=f"the {name} has restarted")
-            stopped(d, name, doing, "has restarted", cards_inside=True)
+            warn(d, "restart", STOPS[name], device=name, text=f"the {name} {what}")
+            stopped(d, name, doing, what, cards_inside=True)
     elif doing:
         until_ms = max(doing.until_ms, d.now_ms + d.state.setup.limits.grace_ms)
         d.emit(DeviceResumed(device=name, id=doing.id, until_ms=until_ms))
         return
     restore_fault(d, name)
+
+
+@enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
+def refuse(d: Decision, name: str, boot: int, why: str) -> None:
+    """A device answers that cannot be used here. It counts as stopped at once, without a grace period.
+
+    A link may come back within its grace period if the same device is at the other end, with what it remembers. This
+    one is another device, or has served another journal since: what is in it is not known to this journal.
+    """
+    doing, rule = d.state.devices[name].doing, STOPS[name]
+    if doing:
+        d.emit(CycleLost(device=name, id=doing.id, reason="the device cannot be used here"), rule)
+    d.emit(DeviceRefused(device=name, boot=boot, reason=why), rule)
+    standing = d.state.warnings.get(f"{name}.refused")
+    if standing is None or standing.gone:  # raised once, although the device may connect again and again
+        warn(d, "refused", rule, Rule.OUT_OF_SERVICE, device=name, text=f"the {name} cannot be used here: {why}")
+    stopped(d, name, doing, "cannot be used here", cards_inside=True)
+
+
+def _not_the_same(device: Device, report: DeviceReady) -> str:
+    """How this device differs from the one that was last used here; empty if it is the same."""
+    if not device.serial or not report.serial:
+        return ""
+    if report.serial != device.serial:
+        return f"another {report.device} is connected: serial number {report.serial} instead of {device.serial}"
+    if report.firmware != device.firmware:
+        return f"the firmware of the {report.device} is {report.firmware}, and was {device.firmware}"
+    if report.firmware_digest != device.firmware_digest:
+        return f"the firmware of the {report.device} has changed, although its version is still {report.firmware}"
+    return ""
+
+
+def _identified(d: Decision, report: DeviceReady, other: str) -> None:
+    """Record which device has connected. If it is not the same as before, a person must confirm that this is right."""
+    if not report.serial:
+        return
+    d.emit(
+        DeviceIdentified(
+            device=report.device,
+            maker=report.maker,
+            model=report.model,
+            serial=report.serial,
+            firmware=report.firmware,
+            firmware_digest=report.firmware_digest,
+        )
+    )
+    if other:
+        warn(d, "replaced", device=report.device, text=other)
 
 
 def _unsuitable(d: Decision, report: DeviceReady) -> str:
@@ -78,9 +129,10 @@ def _used_by_another_journal(d: Decision, report: DeviceReady) -> str:
     """Why a device would ignore our commands; empty if it would not. It ignores ids up to the last one it was given."""
     if report.last_command <= d.state.seq:
         return ""
+    keeps = Capability.KEEPS_MEMORY in report.capabilities
+    how = "reset it as its manufacturer describes" if keeps else "switch it off and on to reset it"
     return (
-        f"its last command was {report.last_command}, from another journal, and this journal is at {d.state.seq}: "
-        "switch it off and on to reset it"
+        f"its last command was {report.last_command}, from another journal, and this journal is at {d.state.seq}: {how}"
     )
 
 
@@ -123,6 +175,18 @@ def lost(d: Decision, report: LinkLost) -> None:
 
 def host_started(d: Decision, report: HostBoot) -> None:
     """The daemon has started: all links are down, and the grace periods begin."""
-    d.emit(HostStarted(boot_id=report.boot_id, up_ms=report.up_ms, away_ms=report.away_ms, software=report.software))
+    started = HostStarted(
+        boot_id=report.boot_id,
+        up_ms=report.up_ms,
+        away_ms=report.away_ms,
+        software=report.software,
+        wall_ms=report.wall_ms,
+    )
+    d.emit(started)
     for name in d.state.devices:
         lost(d, LinkLost(name, "the controller was restarted"))
+
+
+def state_saved(d: Decision, report: StateSaved) -> None:
+    """The daemon saves the state: its digest is recorded, so that nobody can replace what was saved."""
+    d.emit(SnapshotTaken(of_event=report.of_event, digest=report.digest))

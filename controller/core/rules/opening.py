@@ -9,6 +9,7 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.actions import (
+    AcceptDeck,
     CloseTable,
     Configure,
     IdleTable,
@@ -48,7 +49,7 @@ from controller.core.events.table import (
     WarningCauseGone,
 )
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import place_name, state_name
+from controller.core.names import canonical, place_name, state_name
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
 from controller.core.rules.warnings import warn
@@ -67,8 +68,9 @@ def configure(d: Decision, act: Configure) -> Refusal | None:
     refusal = setup_fault(act.setup)
     if refusal:
         return refusal
+    backs = tuple(canonical(back) for back in act.setup.backs)
     setup = msgspec.to_builtins(
-        act.setup, str_keys=True, order="deterministic"
+        msgspec.structs.replace(act.setup, backs=backs), str_keys=True, order="deterministic"
     )  # as it will be read back from the journal
     d.emit(TableConfigured(setup=setup, who=act.who))
     return None
@@ -88,7 +90,9 @@ def open_table(d: Decision, act: OpenTable) -> Refusal | None:
 def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
     """A deck arrives: its back must be one that the table needs, and it must never have been here before."""
     state = d.state
-    if act.deck in state.decks or act.deck in state.retired or not act.deck:
+    if not act.deck:
+        return Refusal("the deck has no name", "the name on its box is given", (Rule.INSPECT_DECK,))
+    if act.deck in state.decks or act.deck in state.retired:
         return Refusal(f"deck {act.deck} was here before", "another deck is brought", (Rule.WRONG_COUNT,))
     if act.back not in state.setup.backs:
         return Refusal(
@@ -104,11 +108,36 @@ def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
             "the shuffler is back in service",
             (Rule.TWO_DECKS,),
         )
+    came_from = act.came_from.strip()
+    if act.prepared and not came_from:
+        return Refusal(
+            "it is not known where the deck was inspected and shuffled",
+            "the place it came from is given",
+            (Rule.PREPARED_DECK,),
+        )
     rule = Rule.PREPARED_DECK if act.prepared else Rule.INSPECT_DECK
-    d.emit(DeckReceived(deck=act.deck, back=act.back, prepared=act.prepared, who=act.who), rule)
-    if act.prepared:
-        d.emit(DeckAcceptedPrepared(deck=act.deck), Rule.PREPARED_DECK)
+    d.emit(
+        DeckReceived(deck=act.deck, back=act.back, prepared=act.prepared, came_from=came_from, who=act.who),
+        rule,
+    )
     pass_turn(d)
+    return None
+
+
+@enforces(Rule.PREPARED_DECK)
+@handles(AcceptDeck)
+def accept_prepared(d: Decision, act: AcceptDeck) -> Refusal | None:
+    """A floorperson accepts a prepared deck; it must not be the person who brought it."""
+    deck = d.state.decks[act.deck]
+    if not deck.prepared:
+        return Refusal(f"deck {act.deck} was not prepared beforehand", "the dealer inspects it", (Rule.INSPECT_DECK,))
+    if act.who == deck.brought_by:
+        return Refusal(
+            "the person who brought a prepared deck cannot accept it",
+            "another person accepts it",
+            (Rule.PREPARED_DECK,),
+        )
+    d.emit(DeckAcceptedPrepared(deck=act.deck, came_from=deck.came_from, who=act.who), Rule.PREPARED_DECK)
     return None
 
 
@@ -232,7 +261,7 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
             )
     for name in list(d.state.decks):
         _remove(d, name, act.who)
-    d.emit(TableClosed(who=act.who))
+    d.emit(TableClosed(who=act.who, wagers=d.state.seats))
     return None
 
 
@@ -245,7 +274,8 @@ def idle(d: Decision, act: IdleTable) -> Refusal | None:
         for device in d.state.devices.values()
     ):
         return Refusal("a deck is on its way into the shoe", "it has arrived", (Rule.IDLE_TABLE,))
-    d.emit(TableIdled(who=act.who), Rule.SELF_RESHUFFLING_NO_CUT if self_reshuffling(d.state) else Rule.IDLE_TABLE)
+    idled = TableIdled(who=act.who, wagers=d.state.seats)
+    d.emit(idled, Rule.SELF_RESHUFFLING_NO_CUT if self_reshuffling(d.state) else Rule.IDLE_TABLE)
     if self_reshuffling(d.state):
         return None
     for name, deck in d.state.decks.items():

@@ -35,6 +35,7 @@ from controller.core.refusal import Refusal
 from controller.core.rules.commands import give
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
+from controller.core.rules.links import refuse
 from controller.core.rules.opening import pass_turn
 from controller.core.rules.warnings import cause_gone, restore_fault
 from controller.games.game import Method
@@ -66,9 +67,12 @@ def open_device(d: Decision, act: OpenDevice) -> Refusal | None:
 
 @handles(TestDevice)
 def test_device(d: Decision, act: TestDevice) -> Refusal | None:
-    """Start a self-test. Never with cards inside: a deck that went through a test is not properly shuffled."""
-    if d.state.devices[act.device].state is not DeviceState.READY:
-        return Refusal(f"the {act.device} is not ready", "the device is ready")
+    """Start a self-test. Never with cards inside: a deck that went through a test is not properly shuffled.
+
+    A device that failed and passes its test can be used again.
+    """
+    if d.state.devices[act.device].state not in (DeviceState.READY, DeviceState.FAILED):
+        return Refusal(f"the {act.device} is not ready", "the device is ready, or has failed")
     if inside(d.state, act.device):
         return Refusal(f"cards are in the {act.device}", "the device is empty", (Rule.SHUFFLE,))
     give(d, act.device, SelfTest)
@@ -162,12 +166,15 @@ def put_in(d: Decision, act: PutInService) -> Refusal | None:
     """Put a device back in service. Its warnings remain."""
     if act.device == "shoe" and d.state.round is not None:
         return Refusal("a round is in progress", "the round is over", (Rule.OUT_OF_SERVICE,))
-    online, boot = d.state.devices[act.device].online, d.state.devices[act.device].boot
+    device = d.state.devices[act.device]
     d.emit(DeviceInService(device=act.device, who=act.who), Rule.OUT_OF_SERVICE)
-    if online:
-        d.emit(DeviceConnected(device=act.device, boot=boot, restarted=False))
-        cause_gone(d, f"{act.device}.lost")
+    if device.online:
+        d.emit(DeviceConnected(device=act.device, boot=device.boot, restarted=False))
+        for warning in ("lost", "refused"):
+            cause_gone(d, f"{act.device}.{warning}")
         restore_fault(d, act.device)
+    elif device.refused and not device.told:
+        refuse(d, act.device, device.boot, device.refused)
     return None
 
 

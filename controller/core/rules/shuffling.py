@@ -34,11 +34,12 @@ from controller.core.events.decks import (
 from controller.core.events.devices import ExitEmptied
 from controller.core.events.table import CutRefused
 from controller.core.machines import DeckState
-from controller.core.rules.gathering import lock_out, record_difference
+from controller.core.rules.gathering import cancel_recut, lock_out, record_difference
 from controller.core.rules.guards import (
     SOURCE,
     cannot_load,
     counts,
+    decks_wanted,
     feeds,
     in_service,
     inside,
@@ -53,15 +54,20 @@ from controller.core.rules.warnings import warn
 from controller.core.state import Given, State, due_deck
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Cycle, CycleDone
+from firmware_bridge.wire.messages import Cycle, CycleDone, Deliver, Eject
 
 
+@enforces(Rule.OTHER_DECK_IN_SHUFFLER)
 def waits_for_shuffler(state: State, name: str) -> bool:
-    """Whether a deck is on the table and must go through the shuffler next."""
+    """Whether a deck is on the table and must be shuffled next; by hand if no shuffler is in service.
+
+    A deck that is already shuffled goes into the shuffler too, to be counted or while the other one is played.
+    """
     deck = state.decks[name]
     if deck.state in (DeckState.STACKED, DeckState.RACKED):
         return True
-    return deck.state in (DeckState.MIXED, DeckState.CUT) and counts(state)
+    other = decks_wanted(state) > 1 and deck.back != state.due
+    return deck.state in (DeckState.MIXED, DeckState.CUT) and (counts(state) or other)
 
 
 # --- into the shuffler ----------------------------------------------------------------------------------------------
@@ -121,27 +127,35 @@ def shuffle_done(d: Decision, given: Given, done: CycleDone) -> None:
     deck = state.decks.get(name)
     if deck is None or deck.state is not DeckState.SHUFFLING:
         return
-    counted = given.counted if given.counted >= 0 else done.cards
+    wrong = next((number for number in (given.counted, done.cards) if number not in (-1, size)), size)
     if done.cycle is not Cycle.SHUFFLE:
         d.emit(ShuffleFailed(deck=name, reason="the device completed a different cycle"), Rule.SHUFFLER_STOPS)
     elif given.face_up:
         d.emit(ShuffleFailed(deck=name, reason="a card is face up: turn it over and shuffle again"), Rule.SHUFFLE)
-    elif kind.counts and counted < 0:
-        d.emit(ShuffleFailed(deck=name, reason="the shuffler did not count the cards"), Rule.SHUFFLER_STOPS)
-    elif kind.counts and (counted != size or not given.fits):
-        _count_rejected(d, name, counted, given.fits)
+    elif wrong != size or not given.fits:  # even if the device was not expected to count
+        _count_rejected(d, name, wrong, given.fits, given.counted_at if given.counted == wrong else "")
+    elif kind.counts and given.counted < 0 and done.cards < 0:
+        reason = "the shuffler did not count the cards after shuffling them"
+        d.emit(ShuffleFailed(deck=name, reason=reason), Rule.SHUFFLER_STOPS)
+    elif kind.recognises and not given.recognised:
+        reason = "the shuffler did not report the kinds of cards"
+        d.emit(ShuffleFailed(deck=name, reason=reason), Rule.SHUFFLER_STOPS, Rule.DECK_COMPOSITION)
     else:
         if kind.counts:
-            d.emit(CountAccepted(deck=name, by="shuffler", cards=counted), Rule.WRONG_COUNT)
+            d.emit(CountAccepted(deck=name, by="shuffler", cards=size), Rule.WRONG_COUNT)
         d.emit(ShuffleCompleted(deck=name, moves=[(ledger.SHELVES, ledger.OUTPUT, size)]), Rule.ONE_STACK)
 
 
-def _count_rejected(d: Decision, name: str, counted: int, fits: bool) -> None:
+def _count_rejected(d: Decision, name: str, counted: int, fits: bool, place: str) -> None:
+    """The deck leaves the table; `place` is where the device counted it, empty for the end of the cycle."""
     size = d.state.setup.game.deck_size
     rules = (Rule.WRONG_COUNT,) if counted != size else (Rule.DECK_COMPOSITION, Rule.WRONG_COUNT)
     text = f"{counted} cards instead of {size}" if counted != size else "it does not have the right kinds of cards"
     moves = ledger.emptying_moves(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
-    d.emit(CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, moves=moves), *rules)
+    d.emit(
+        CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, place=place, moves=moves),
+        *rules,
+    )
     lock_out(d, name, *rules, reason=text)
     warn(d, "count", *rules, deck=name, text=f"deck {name} must leave the table: {text}")
 
@@ -200,7 +214,7 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
 def recut(d: Decision, act: RequireRecut) -> Refusal | None:
     """A floorperson requires another cut, before the first card is dealt. A loaded deck comes out first."""
     deck = d.state.decks[act.deck]
-    refusal = _never_cut(d.state)
+    refusal = _locked_out(d.state, act.deck) or _never_cut(d.state)
     if refusal:
         return refusal
     if not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
@@ -238,20 +252,27 @@ def loaded(d: Decision, name: str, who: str = "") -> None:
     d.emit(DeckLoaded(deck=name, method=str(d.state.method), moves=moves, who=who), Rule.LOAD_SHOE)
 
 
+def for_dealer(given: Given) -> bool:
+    """Whether this command brings a shuffled deck out to the dealer."""
+    ejected_for = given.target in (ledger.HAND, ledger.MANUAL_SHOE)
+    return isinstance(given.command, Deliver) or (isinstance(given.command, Eject) and ejected_for)
+
+
 def delivery_done(d: Decision, given: Given, cards: int) -> None:
     """The shuffler has put the deck into the shoe. If it delivers to its exit instead, `delivered` follows."""
-    deck = d.state.decks.get(given.deck)
-    if deck is None or deck.state is not DeckState.SHUFFLED or not feeds(d.state):
+    deck, kind = d.state.decks.get(given.deck), d.state.setup.shuffler
+    if deck is None or deck.state is not DeckState.SHUFFLED or not (kind and kind.feeds_shoe):
         return
-    size = d.state.setup.game.deck_size
+    size, shoe = d.state.setup.game.deck_size, SOURCE[d.state.setup.method]
+    cards = given.counted if given.counted not in (-1, size) else cards
     if cards not in (-1, size):  # the sensors disagree: neither count is trusted
-        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, SOURCE[d.state.method])
+        moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, shoe)
         d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
         record_difference(d, given.deck, ledger.OUTPUT, moves)
-    elif d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
+    elif feeds(d.state) and d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
-    else:
-        moves = [(ledger.OUTPUT, SOURCE[d.state.method], size)]
+    else:  # for example, the dealing method was changed meanwhile
+        moves = [(ledger.OUTPUT, shoe, size)]
         d.emit(DeckRecalled(deck=given.deck, reason="it cannot be played now", moves=moves), Rule.SHUFFLE)
 
 
@@ -277,7 +298,15 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
 @enforces(Rule.SHUFFLE)
 @handles(DirectReshuffle)
 def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
-    """A floorperson wants a deck shuffled again."""
+    """A floorperson wants a deck shuffled again. If it was on its way to another cut, it is shuffled instead."""
+    refusal = _locked_out(d.state, act.deck)
+    if refusal:
+        return refusal
+    deck = d.state.decks[act.deck]
+    if deck.state is DeckState.RECALLED and deck.recut:
+        d.emit(ReshuffleDirected(deck=act.deck, who=act.who), Rule.SHUFFLE)
+        cancel_recut(d, act.deck, reason="a floorperson directed a reshuffle")
+        return None
     if not d.may(DeckRecalled, act.deck):
         return Refusal(
             "the deck is waiting to be shuffled or is in use", "it is shuffled and not in play", (Rule.SHUFFLE,)
@@ -287,6 +316,14 @@ def direct_reshuffle(d: Decision, act: DirectReshuffle) -> Refusal | None:
         d.emit(ReshuffleDirected(deck=act.deck, who=act.who), Rule.SHUFFLE)
         d.emit(DeckRecalled(deck=act.deck, reason="a floorperson directed a reshuffle"), Rule.SHUFFLE)
     return refusal
+
+
+@enforces(Rule.WRONG_COUNT)
+def _locked_out(state: State, name: str) -> Refusal | None:
+    """Refuse a deck that must leave the table."""
+    if state.decks[name].state is not DeckState.LOCKED_OUT:
+        return None
+    return Refusal(f"deck {name} is locked out", "another deck has taken its place", (Rule.WRONG_COUNT,))
 
 
 @handles(UnloadDeck)

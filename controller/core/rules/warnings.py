@@ -22,6 +22,9 @@ WARNINGS: Final[dict[str, tuple[Role, bool]]] = {
     "count": (Role.FLOOR, False),
     "door": (Role.FLOOR, False),
     "gap": (Role.FLOOR, False),
+    "cards": (Role.FLOOR, True),
+    "refused": (Role.FLOOR, False),
+    "replaced": (Role.TECHNICIAN, True),
 }
 _RANK: Final[dict[str, int]] = {Role.DEALER: 0, Role.TECHNICIAN: 1, Role.FLOOR: 2}
 
@@ -68,6 +71,7 @@ def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     if not warned.gone:
         return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
     if _RANK.get(act.role, -1) < _RANK[warned.needs]:
-        return Refusal("only a floorperson may clear it", "a floorperson clears it", clause)
+        who = "a floorperson" if warned.needs == Role.FLOOR else "a floorperson or a technician"
+        return Refusal(f"only {who} may clear it", f"{who} clears it", clause)
     d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)), *clause)
     return None

@@ -1,0 +1,165 @@
+"""Answers from a journal, for the API and for `shoectl`: its events in plain English, its rounds, one round in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from controller.api.event_text import event_json
+from controller.core.events import KINDS, read
+from controller.core.events.event import Entry
+from controller.core.history import rebuild
+from controller.core.names import nearest
+from controller.journal import JournalReader, StoredEvent
+
+LONGEST_ROUND = 20_000  # events, up to the start of the next round
+PAGE = 500
+DEVICES = ("shuffler", "shoe")
+GROUPS = sorted({kind.partition(".")[0] for kind in KINDS})
+
+
+class EventFilter(msgspec.Struct, frozen=True):
+    """Which events to find; what is empty does not matter. `since` and `until` are in the form that events use."""
+
+    kind: str = ""
+    round: int = 0
+    deck: str = ""
+    device: str = ""
+    who: str = ""
+    text: str = ""
+    since: str = ""
+    until: str = ""
+
+
+def check_kind(kind: str) -> None:
+    """ValueError, with the known ones, unless this is a kind of event or a group of kinds."""
+    if kind in KINDS or kind.removesuffix(".") in GROUPS:
+        return
+    group = kind.partition(".")[0]
+    of_group = [known for known in KINDS if known.startswith(f"{group}.")]
+    known = of_group if group in GROUPS else GROUPS
+    hint = nearest(kind, [*KINDS, *GROUPS])
+    raise ValueError(f"unknown kind of event {kind!r}{hint}; expected one of {', '.join(known)}")
+
+
+def check_device(device: str) -> None:
+    """ValueError, with the known ones, unless this is a device."""
+    if device not in DEVICES:
+        raise ValueError(f"unknown device {device!r}{nearest(device, DEVICES)}; expected one of {', '.join(DEVICES)}")
+
+
+def find_events(
+    reader: JournalReader,
+    wanted: EventFilter,
+    *,
+    after: int = 0,
+    before: int | None = None,
+    limit: int = 100,
+    newest: bool = False,
+) -> list[dict[str, Any]]:
+    """The events that match, in order. Those of a round are all from its first to its last, whatever they are about."""
+    having = [(name, value) for name in ("deck", "device", "who") if (value := getattr(wanted, name))]
+    found = reader.search(
+        after=after,
+        before=before,
+        kind=wanted.kind,
+        having=having,
+        within=("round", wanted.round) if wanted.round else None,
+        since=wanted.since,
+        until=wanted.until,
+        text=wanted.text.split()[:8],
+        limit=limit,
+        newest=newest,
+    )
+    return [stored_json(event) for event in found]
+
+
+def stored_json(event: StoredEvent) -> dict[str, Any]:
+    """An event of the journal as the API returns it."""
+    return event_json(event.seq, event.ts, event.kind, event.clause, event.data)
+
+
+def entry_of(event: StoredEvent) -> Entry:
+    """An event of the journal as the core reads it. UnreadableEvent if only another version can."""
+    return read(event.seq, event.kind, event.clause, event.data, event.ts)
+
+
+# --- rounds ---------------------------------------------------------------------------------------------------------
+
+
+def find_rounds(
+    reader: JournalReader, wanted: EventFilter, *, before: int = 0, limit: int = 50
+) -> list[dict[str, Any]]:
+    """The rounds that match, newest first: by number, by when they started, and by who did something in them."""
+    found: list[dict[str, Any]] = []
+    for start, next_seq in _starts(reader, wanted):
+        if len(found) == limit:
+            break
+        if before and start.data.get("round", 0) >= before:
+            continue
+        if wanted.who and not reader.search(
+            after=start.seq - 1, before=next_seq, having=[("who", wanted.who)], limit=1
+        ):
+            continue
+        found.append(_summary(reader, start, next_seq))
+    return found
+
+
+def _starts(reader: JournalReader, wanted: EventFilter) -> Iterator[tuple[StoredEvent, int | None]]:
+    """The starts of rounds, newest first, each with the number of the next round's first event."""
+    page_before = None
+    while True:
+        page = reader.search(
+            kind="round.started",
+            before=page_before,
+            having=[("round", wanted.round)] if wanted.round else (),
+            since=wanted.since,
+            until=wanted.until,
+            limit=PAGE,
+            newest=True,
+        )
+        for start in reversed(page):
+            following = reader.search(kind="round.started", after=start.seq, limit=1)
+            yield start, following[0].seq if following else None
+        if len(page) < PAGE:
+            return
+        page_before = page[0].seq
+
+
+def _summary(reader: JournalReader, start: StoredEvent, next_seq: int | None) -> dict[str, Any]:
+    ends = reader.events(
+        start.seq, None if next_seq is None else next_seq - 1, ("round.completed", "round.voided"), limit=1
+    )
+    end = next(ends, None)
+    return {
+        "round": start.data.get("round", 0),  # another version may have written other fields
+        "deck": start.data.get("deck", ""),
+        "seats": start.data.get("seats", []),
+        "method": start.data.get("method", ""),
+        "started_ts": start.ts,
+        "ended": end.kind.partition(".")[2] if end else "",
+        "ended_ts": end.ts if end else "",
+        "seq": start.seq,
+    }
+
+
+def find_round(reader: JournalReader, number: int) -> dict[str, Any]:
+    """One round as `rebuild` explains it, with its events. Empty if there was none; UnreadableEvent may be raised."""
+    start = next(iter(reader.search(kind="round.started", having=[("round", number)], limit=1)), None)
+    if start is None:
+        return {}
+    events = list(reader.events(start.seq - 1, limit=LONGEST_ROUND))
+    rebuilt = rebuild(map(entry_of, events), number)
+    rebuilt["events"] = [stored_json(event) for event in events if event.seq <= rebuilt["last_seq"]]
+    return rebuilt
+
+
+def round_at(reader: JournalReader, seq: int) -> int:
+    """The round that is going on when this event happens; 0 if none."""
+    starts = reader.search(kind="round.started", before=seq, limit=1, newest=True)
+    if not starts:
+        return 0
+    ended = next(reader.events(starts[0].seq, seq - 1, ("round.completed", "void.completed"), limit=1), None)
+    return 0 if ended else int(starts[0].data.get("round", 0))

@@ -1,0 +1,156 @@
+"""`shoectl events`: what happened at the table, from the daemon or from a journal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from controller.api.history import EventFilter, check_device, check_kind, find_events
+from controller.cli import terminal
+from controller.cli.client import Client, find_socket
+from controller.cli.daemon_option import complete_device, daemon_errors, optional_socket_option
+from controller.cli.journal_option import (
+    from_records,
+    journal_errors,
+    optional_journal_option,
+    since_option,
+    until_option,
+    who_option,
+)
+from controller.cli.options import lines_option
+from controller.cli.table_text import clauses
+
+
+def _checked(check: Callable[[str], None]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback for an option, which may be repeated: UsageError, with the known words, if a value is unknown."""
+
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        for one in value if isinstance(value, tuple) else [value]:
+            if one:
+                try:
+                    check(one)
+                except ValueError as error:
+                    raise click.UsageError(str(error), ctx) from None
+        return value
+
+    return callback
+
+
+checked_kind = _checked(check_kind)
+
+
+def readable_filter(given: dict[str, Any]) -> EventFilter:
+    """The filter of a command. An argument that is not valid UTF-8 matches nothing."""
+    given = {name: value for name, value in given.items() if value is not None}
+    text = {name: value.encode(errors="replace").decode() for name, value in given.items() if isinstance(value, str)}
+    return EventFilter(**given | text)
+
+
+@click.command()
+@click.option("--follow", "-f", is_flag=True, help="Continue with new events as they happen, until Ctrl-C.")
+@click.option("--kind", metavar="KIND", callback=checked_kind,
+              help="Only events of this kind or group of kinds: round.voided, or round.")  # fmt: skip
+@click.option("--after", type=click.IntRange(min=0), metavar="SEQ", help="Only events after this number.")
+@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True, metavar="N",
+              help="Maximum number of events: the newest, or the first ones after --after.")  # fmt: skip
+@since_option
+@until_option
+@who_option
+@click.option("--round", "round", type=click.IntRange(min=1), metavar="N",
+              help="Only events from the first to the last of this round.")  # fmt: skip
+@click.option("--deck", metavar="NAME", help="Only events of this deck.")
+@click.option("--device", metavar="NAME", shell_complete=complete_device, callback=_checked(check_device),
+              help="Only events of this device: shuffler or shoe.")  # fmt: skip
+@click.option("--text", metavar="WORDS", help="Only events whose text contains these words.")
+@optional_journal_option
+@optional_socket_option
+@lines_option
+@daemon_errors()
+@journal_errors()
+def events(
+    follow: bool,
+    after: int | None,
+    number: int,
+    path: Path | None,
+    daemon: Client | None,
+    as_json: bool,
+    **filters: Any,
+) -> None:
+    """Show what happened at the table, oldest first.
+
+    With --journal it reads a journal or a copy of one, without a daemon.
+
+    \b
+    Examples:
+      shoectl events
+      shoectl events --follow
+      shoectl events --round 17
+      shoectl events --kind device --text jam
+      shoectl events --journal copy.db --who flo --since '2026-01-31 22:00'
+    """
+    wanted = readable_filter(filters)
+    if follow:
+        _follow(wanted, after, number, path, daemon, as_json)
+        return
+
+    def ask(client: Client) -> list[dict[str, Any]]:
+        return _ask(client, wanted, after, number)
+
+    found = from_records(
+        path,
+        daemon,
+        ask,
+        lambda reader: find_events(reader, wanted, after=after or 0, limit=number, newest=after is None),
+    )
+    for event in found:
+        _print_event(event, as_json)
+    if not found and not as_json:
+        terminal.print_message("there are no such events")
+
+
+def _ask(client: Client, wanted: EventFilter, after: int | None, number: int) -> list[dict[str, Any]]:
+    given = {name: getattr(wanted, name) or None for name in wanted.__struct_fields__}
+    answer = client.get("events", after=after, limit=number, newest=after is None or None, **given)
+    return sorted(answer["events"], key=lambda event: int(event["seq"]))
+
+
+def _follow(
+    wanted: EventFilter, after: int | None, number: int, path: Path | None, daemon: Client | None, as_json: bool
+) -> None:
+    if path is not None or any(getattr(wanted, name) for name in wanted.__struct_fields__ if name != "kind"):
+        raise click.UsageError("--follow can only be combined with --kind and --after")
+    client = daemon or Client(find_socket())
+    head = client.get("journal")["head"]  # asked first, so that no event is missed in between
+    found = _ask(client, wanted, after, number)
+    for event in found:
+        _print_event(event, as_json)
+    last = found[-1]["seq"] if found else 0
+    seen = last if after is not None and len(found) == number else max(head, last)
+    with contextlib.suppress(KeyboardInterrupt):
+        _print_new(client, seen, wanted.kind, as_json)
+
+
+def _print_new(daemon: Client, seen: int, kind: str, as_json: bool) -> None:
+    sys.stdout.flush()
+    for message in daemon.stream(after=seen, only="journal"):
+        if message.event == "gap":
+            terminal.print_message(f"some events were skipped: {message.data}")
+        if message.event != "journal" or message.data["seq"] <= seen:
+            continue
+        seen = message.data["seq"]
+        if message.data["kind"].startswith(kind):
+            _print_event(message.data, as_json)
+            sys.stdout.flush()
+
+
+def _print_event(event: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        terminal.print_json(event)
+        return
+    head = f"{event['seq']:>6}  {terminal.utc(event['ts'])}  {event['kind']:<20}  "
+    terminal.print_wrapped(head, f"{event['text']}{clauses(event['clause'])}")

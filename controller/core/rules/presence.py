@@ -1,0 +1,102 @@
+"""Cards that leave a place inside a device or appear there although neither a cycle nor a person's report explains it.
+
+A deck in that device can no longer be trusted: it is taken out, shuffled and counted, and a round that is being dealt
+from it is void. Exits are not considered here: hands reach them at any time, and devices report cards taken from them
+as `StackTaken`.
+"""
+
+# mypyc
+from __future__ import annotations
+
+from typing import Final
+
+from controller.core import ledger
+from controller.core.decision import Decision
+from controller.core.enforcement import enforces
+from controller.core.events.devices import CardsUnexpected
+from controller.core.machines import DeckState
+from controller.core.rules.dealing import stub_may_leave
+from controller.core.rules.gathering import GATHERED_STATES, shuffle_again
+from controller.core.rules.guards import STOPS, inside
+from controller.core.rules.irregular import void
+from controller.core.rules.warnings import warn
+from controller.core.state import State
+from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Place, Release, Shuffle
+
+# Hands may reach a deck that is being gathered or is waiting to be shuffled.
+NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
+_INSIDE: Final = {
+    ("shuffler", Place.INFEED): ledger.INFEED,
+    ("shuffler", Place.SHELVES): ledger.SHELVES,
+    ("shuffler", Place.OUTPUT): ledger.OUTPUT,
+    ("shoe", Place.SHOE): ledger.SHOE,
+    ("shoe", Place.HELD): ledger.HELD,
+}
+_UNPROVEN: Final = {
+    "shuffler": (Rule.SHUFFLE, Rule.WRONG_COUNT),
+    "shoe": (Rule.SHUFFLE, Rule.WRONG_COUNT, Rule.LOAD_SHOE),
+}
+
+
+def place_inside(name: str, place: Place) -> str:
+    """The ledger's name of a place inside this device; empty if it has no such place."""
+    return _INSIDE.get((name, place), "")
+
+
+def harmed(state: State, name: str) -> list[str]:
+    """The decks in a device that nobody may touch: they are being shuffled, are ready, or are being dealt."""
+    return [deck for deck in inside(state, name) if state.decks[deck].state not in NOT_HARMED]
+
+
+def cards_gone(d: Decision, name: str, place: str) -> None:
+    """A place inside a device is empty. If the ledger has cards there, somebody has taken them out."""
+    state = d.state
+    there = sum(state.decks[deck].cards.get(place, 0) for deck in harmed(state, name))
+    by_hand = place == ledger.SHOE and state.round and stub_may_leave(state, state.round)  # the dealer takes the stub
+    if there and not by_hand and not _emptied_by_cycle(state, name, place, there):
+        _unproven(d, name, f"cards were taken out of the {name}")
+
+
+def cards_appeared(d: Decision, name: str, place: str) -> None:
+    """Cards are at a place inside a device where the ledger has none and no deck was due."""
+    state = d.state
+    there = any(deck.cards.get(place) for deck in state.decks.values())
+    being_emptied = inside(state, name) and not harmed(state, name)
+    if there or being_emptied or _filled_by_cycle(state, name, place):
+        return
+    d.emit(CardsUnexpected(device=name, place=place, decks=[]), *_UNPROVEN[name])
+    _unproven(d, name, f"unexpected cards were put into the {name}")
+
+
+@enforces(Rule.SHUFFLE, Rule.WRONG_COUNT, Rule.LOAD_SHOE)
+def _unproven(d: Decision, name: str, what: str) -> None:
+    """It is not certain which cards are in this device now."""
+    state = d.state
+    warn(d, "cards", *_UNPROVEN[name], device=name, text=what)
+    for deck in harmed(state, name):
+        if state.decks[deck].state is DeckState.IN_PLAY and not stub_may_leave(state, d.round):
+            void(d, STOPS[name], reason=what)
+        shuffle_again(d, deck, *_UNPROVEN[name], reason=what)
+
+
+def _emptied_by_cycle(state: State, name: str, place: str, there: int) -> bool:
+    """Whether the device's current cycle takes the last cards from this place."""
+    given = state.devices[name].doing
+    command = given.command if given else None
+    if isinstance(command, Dispense):
+        return place == ledger.SHOE and command.cards >= there
+    if isinstance(command, Release):
+        return place == ledger.HELD
+    if isinstance(command, Deliver):
+        return place == ledger.OUTPUT
+    return isinstance(command, Shuffle | Eject)
+
+
+def _filled_by_cycle(state: State, name: str, place: str) -> bool:
+    """Whether the device's current cycle puts cards there, or moves them through."""
+    given = state.devices[name].doing
+    command = given.command if given else None
+    if isinstance(command, Dispense):
+        return command.hold and place == ledger.HELD
+    return isinstance(command, Shuffle | Eject)
