@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from controller.api.event_text import event_json
+from controller.api.suggestion import nearest
 from controller.core.events import KINDS, read
 from controller.core.events.event import Entry
 from controller.core.history import rebuild
-from controller.core.names import nearest
 from controller.journal import JournalReader, StoredEvent
 
 LONGEST_ROUND = 20_000  # events, up to the start of the next round

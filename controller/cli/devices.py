@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from controller.api.suggestion import nearest
 from controller.cli import terminal
 from controller.cli.client import Client, path_part
 from controller.cli.daemon_option import complete_device, daemon_errors, socket_option
@@ -113,10 +114,14 @@ def counters(device: str | None, daemon: Client, as_json: bool) -> None:
       shoectl counters
       shoectl counters shoe --json
     """
-    found = {one["name"]: one for one in daemon.get("devices")["devices"] if device in (None, one["name"])}
+    known = {one["name"]: one for one in daemon.get("devices")["devices"]}
+    found = {name: one for name, one in known.items() if device in (None, name)}
     if not found:
+        all_names = ", ".join(known)
         raise click.ClickException(
-            f"there is no device {device}; `shoectl devices` lists them" if device else "no device is configured"
+            f"unknown device {device!r}{nearest(device, list(known))}; this table's devices: {all_names}"
+            if device and known
+            else "no device is configured"
         )
     if as_json:
         terminal.print_json(

@@ -8,12 +8,12 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
+from controller.api.suggestion import nearest
 from controller.cli import terminal
 from controller.cli.client import Client
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option
 from controller.cli.options import json_option
 from controller.cli.table_text import clauses
-from controller.core.names import nearest
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 
@@ -77,6 +77,7 @@ def do_verb(action: str | None, words: tuple[str, ...], role: str | None, daemon
       shoectl do wager seats=1,3,6
       shoectl do cut_deck deck=red-1 depth=20
       shoectl do verify_deck deck=red-1 --role floor
+      shoectl do receive_deck deck=red-2 back=red prepared=yes came_from="card room"
     """
     known = daemon.get("actions")["actions"]
     if action is None:

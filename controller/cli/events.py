@@ -17,6 +17,7 @@ from controller.cli.daemon_option import complete_device, daemon_errors, optiona
 from controller.cli.journal_option import (
     from_records,
     journal_errors,
+    number_option,
     optional_journal_option,
     since_option,
     until_option,
@@ -56,8 +57,7 @@ def readable_filter(given: dict[str, Any]) -> EventFilter:
 @click.option("--kind", metavar="KIND", callback=checked_kind,
               help="Only events of this kind or group of kinds: round.voided, or round.")  # fmt: skip
 @click.option("--after", type=click.IntRange(min=0), metavar="SEQ", help="Only events after this number.")
-@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True, metavar="N",
-              help="Maximum number of events: the newest, or the first ones after --after.")  # fmt: skip
+@number_option("events", ": the newest, or the first ones after --after")
 @since_option
 @until_option
 @who_option

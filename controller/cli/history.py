@@ -19,6 +19,7 @@ from controller.cli.journal_option import (
     from_records,
     journal_errors,
     journal_option,
+    number_option,
     number_type,
     optional_journal_option,
     since_option,
@@ -51,8 +52,7 @@ def _events(reader: JournalReader) -> Iterator[Entry]:
 
 
 @click.command("rounds")
-@click.option("-n", "number", type=click.IntRange(min=1, max=500), default=20, show_default=True, metavar="N",
-              help="Maximum number of rounds.")  # fmt: skip
+@number_option("rounds")
 @click.option("--before", type=click.IntRange(min=1), metavar="N", help="Only rounds before this one.")
 @since_option
 @until_option

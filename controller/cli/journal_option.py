@@ -19,11 +19,14 @@ DEFAULT = Path("/var/lib/shoed/journal.db")
 SIMULATED = Path("build/run/journal.db")
 TIMEOUT_S = 1.0
 
+MOST_FROM_DAEMON = 500
+
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
 
 LACKS_END = (
-    "it ends with event {}, and the daemon had not closed it; a running daemon keeps its newest events in {}-wal, "
-    "which is missing here; `shoectl journal copy FILE` makes a complete copy"
+    "it ends with event {}, and the daemon had not closed it; a running daemon keeps its newest events in a second "
+    "file, journal.db-wal, which is missing here; `shoectl journal copy FILE` makes a complete copy"
 )
 
 number_type = click.IntRange(min=1, max=2**53 - 1)
@@ -52,7 +55,8 @@ journal_option = _option(
     help=f"The journal to read. Default: {DEFAULT}, or that of the running daemon.", callback=_find_journal
 )
 optional_journal_option = _option(  # for verbs that ask the daemon
-    help="Read this journal, such as a copy. Default: ask the daemon; if none runs, read its journal."
+    is_eager=True,  # before -n, which depends on it
+    help="Read this journal, such as a copy. Default: ask the daemon; if none runs, read its journal.",
 )
 
 
@@ -77,6 +81,20 @@ since_option = click.option("--since", type=MomentType(), metavar="TIME",
 until_option = click.option("--until", type=MomentType(end=True), metavar="TIME",
                             help="Only up to this time, inclusive.")  # fmt: skip
 who_option = click.option("--who", metavar="NAME", help="Only what this person did.")
+
+
+def number_option(noun: str, more: str = "") -> Callable[[F], F]:
+    """-n, the maximum number of results. The daemon gives at most 500 at once; a file has no such limit."""
+
+    def check(ctx: click.Context, param: click.Parameter, number: int) -> int:
+        if number > MOST_FROM_DAEMON and ctx.params.get("path") is None:
+            raise click.UsageError(f"-n can be more than {MOST_FROM_DAEMON} only with --journal PATH", ctx)
+        return number
+
+    return click.option(
+        "-n", "number", type=click.IntRange(min=1, max=10**6), default=20, show_default=True, metavar="N",
+        callback=check, help=f"Maximum number of {noun}{more}; more than {MOST_FROM_DAEMON} only with --journal.",
+    )  # fmt: skip
 
 
 def from_records(
@@ -115,7 +133,7 @@ def warn_if_incomplete(reader: JournalReader) -> None:
 
 def what_may_be_missing(reader: JournalReader) -> str:
     """Why newer events may be missing from a copied journal, and what to do; empty if it is complete."""
-    return LACKS_END.format(reader.head.seq, reader.path.name) if reader.may_lack_its_end else ""
+    return LACKS_END.format(reader.head.seq) if reader.may_lack_its_end else ""
 
 
 @contextlib.contextmanager

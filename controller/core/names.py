@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 _PLACES: Final = {
@@ -116,9 +115,3 @@ def plural(number: int, one: str) -> str:
 def cards(number: int) -> str:
     """A number of cards, such as `1 card` or `3 cards`."""
     return plural(number, "card")
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """` (did you mean …?)` with the known word that is most similar to a mistyped one; empty if none is similar."""
-    near = difflib.get_close_matches(word, known, 1)
-    return f" (did you mean {near[0]}?)" if near else ""

@@ -226,8 +226,8 @@ class JournalReader(BaseJournal):
         newest: bool = False,
     ) -> list[StoredEvent]:
         """Events between two numbers and times, in order: of a kind or a group of kinds, with these values in their
-        data, and containing all these words. `within` selects everything from the first event with this value in its
-        data to the last. `newest` returns the last ones instead of the first.
+        data (in upper or lower case), and containing all these words. `within` selects everything from the first event
+        with this value in its data to the last. `newest` returns the last ones instead of the first.
         """
         conditions, values = ["seq > ?"], [after]  # type: tuple[list[str], list[object]]
         if before is not None:
@@ -237,7 +237,7 @@ class JournalReader(BaseJournal):
             conditions.append("(kind = ? OR substr(kind, 1, ?) = ?)")
             values += [kind, len(kind.rstrip(".")) + 1, kind.rstrip(".") + "."]
         for name, value in having:
-            conditions.append("json_extract(data, ?) = ?")
+            conditions.append("json_extract(data, ?) = ? COLLATE NOCASE")
             values += [f'$."{name}"', value]
         if within is not None:
             named = "FROM events WHERE json_extract(data, ?) = ?"

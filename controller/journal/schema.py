@@ -71,8 +71,8 @@ def recognise(connection: sqlite3.Connection, path: Path) -> None:
             raise JournalForeign(f"{path}: not a Dragonshoe journal; check the path")
         if uses_wal(path):
             raise JournalIncomplete(
-                f"{path}: the events are missing: they are in {path.name}-wal, which was not copied with it; "
-                "`shoectl journal copy FILE` makes a complete copy"
+                f"{path}: there are no events in this file: a running daemon keeps its newest events in a second one, "
+                "journal.db-wal, which was not copied with it; `shoectl journal copy FILE` makes a complete copy"
             )
         raise JournalForeign(f"{path}: an empty database; check the path")
     version = _number(connection, "user_version")

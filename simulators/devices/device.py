@@ -189,7 +189,7 @@ class SimulatedDevice:
         self.mechanics.renew(plate.capabilities)
         self._power_on(PowerCause.POWER, now)
         assert self.firmware is not None
-        self.firmware.remember(last_command)
+        self.firmware.used_elsewhere(last_command)
 
     def _power_on(self, cause: PowerCause, now: float) -> None:
         kept = self._kept

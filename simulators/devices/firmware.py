@@ -121,8 +121,8 @@ class Firmware:
         self.mechanics.report = self.report
         self.report(PowerUp, cause=cause, memory_kept=memory_kept)
 
-    def remember(self, last_command: int) -> None:
-        """The memory of a device that was used elsewhere, up to a command with this id."""
+    def used_elsewhere(self, last_command: int) -> None:
+        """This was the last command that the device was given, with another journal."""
         self._last_command = last_command
 
     # --- time and bytes ---------------------------------------------------------------------------------------------

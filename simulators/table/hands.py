@@ -27,17 +27,12 @@ RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 INFEED: Final = Spot(CardPlace.INFEED)
 SHOE: Final = Spot(CardPlace.SHOE)
+_SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
 SOURCE: Final = {
     Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
     Method.HAND: Spot(CardPlace.TABLE, -2),
 }  # decks lie from 0 on
-_SENSORS: Final = {
-    INFEED: "shuffler",
-    Spot(CardPlace.OUTPUT): "shuffler",
-    SHOE: "shoe",
-    Spot(CardPlace.HELD): "shoe",
-}  # where a device notices cards that are put in or taken out
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
     act.RemoveStub,
@@ -187,40 +182,6 @@ class TableHands:
         for spot in (INFEED, SHOE, *SOURCE.values()):
             self.house.cards.pick(deck, spot, self.own(deck))
 
-    def spots_at(self, place: str) -> list[Spot]:
-        """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
-        if place in (ledger.EXIT, ledger.TRAY):
-            return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
-        if place in (ledger.MANUAL_SHOE, ledger.HAND):
-            return [SOURCE[Method(place)]]
-        if place == ledger.DEALER or place.startswith("seat"):
-            return [hand(place)]
-        if place == ledger.TABLE:
-            return [self.own(deck) for deck in self.house.decks]
-        found = CardPlace[place.upper()]
-        return self.house.cards.spots(found) if found is CardPlace.SHELVES else [Spot(found)]
-
-    def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
-        """Move cards from the top of a spot, of one deck or of any; the answer is how many.
-
-        Without a target, each card goes to the pile of its deck. Sensors notice cards that appear or are gone.
-        """
-        cards, devices = self.house.cards, self.house.wired
-        sensors = {spot: devices[device].device for spot, device in _SENSORS.items() if device in devices}
-        before = {spot: cards.count(spot) > 0 for spot in sensors}
-        moved = [card for card in cards.pile(source) if not deck or card.deck == deck][:number]
-        at_exit = [wired.device for wired in devices.values() if wired.device.mechanics.exit == source]
-        if at_exit and moved:  # the sensor of an exit notices when all its cards are taken
-            moved = at_exit[0].take(ON_THE_TABLE, self.house.now)
-            source = ON_THE_TABLE
-        for card in reversed(moved):
-            cards.move_card(card, source, target or self.own(card.deck))
-        for spot, device in sensors.items():
-            if before[spot] != (cards.count(spot) > 0):
-                device.sense(spot, self.house.now)
-        self.house.look()
-        return len(moved)
-
     # --- cards with another back ------------------------------------------------------------------------------------
 
     def foreign(self, deck: str) -> bool:
@@ -366,6 +327,40 @@ class TableHands:
                 if card.deck == deck and card.index < DECK_SIZE:
                     cards.move_card(card, spot, own)
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
+
+    def spots_at(self, place: str) -> list[Spot]:
+        """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
+        if place in (ledger.EXIT, ledger.TRAY):
+            return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
+        if place in (ledger.MANUAL_SHOE, ledger.HAND):
+            return [SOURCE[Method(place)]]
+        if place == ledger.DEALER or place.startswith("seat"):
+            return [hand(place)]
+        if place == ledger.TABLE:
+            return [self.own(deck) for deck in self.house.decks]
+        found = CardPlace[place.upper()]
+        return (self.house.cards.spots(found) if found is CardPlace.SHELVES else []) or [Spot(found)]
+
+    def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
+        """Move cards from the top of a spot, of one deck or of any; the answer is how many.
+
+        Without a target, each card goes to the pile of its deck. Sensors notice cards that appear or are gone.
+        """
+        cards, devices = self.house.cards, self.house.wired
+        sensors = {spot: devices[device].device for spot, device in _SENSED.items() if device in devices}
+        before = {spot: cards.count(spot) > 0 for spot in sensors}
+        moved = [card for card in cards.pile(source) if not deck or card.deck == deck][:number]
+        at_exit = [wired.device for wired in devices.values() if wired.device.mechanics.exit == source]
+        if at_exit and moved:  # the sensor of an exit notices when all its cards are taken
+            moved = at_exit[0].take(ON_THE_TABLE, self.house.now)
+            source = ON_THE_TABLE
+        for card in reversed(moved):
+            cards.move_card(card, source, target or self.own(card.deck))
+        for spot, device in sensors.items():
+            if before[spot] != (cards.count(spot) > 0):
+                device.sense(spot, self.house.now)
+        self.house.look()
+        return len(moved)
 
     # --- devices ----------------------------------------------------------------------------------------------------
 

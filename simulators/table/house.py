@@ -231,6 +231,10 @@ class House:
         self.journal = self._open_journal()
         self._start_host()
 
+    def capabilities_of(self, device: str) -> frozenset[Capability]:
+        """What a device at this table can do."""
+        return capabilities(self.setup, device)
+
     @property
     def cards(self) -> Cards:
         """The physical cards."""
@@ -240,10 +244,6 @@ class House:
     def now_ms(self) -> int:
         """The table's time."""
         return int((self.now + self.ahead_s) * 1000 + 0.5)
-
-    def capabilities_of(self, device: str) -> frozenset[Capability]:
-        """What a device at this table can do."""
-        return capabilities(self.setup, device)
 
     def report(self, report: Report) -> list[Entry]:
         """Report something to the table, and let it act. If the host dies meanwhile, the answer is empty."""

@@ -24,7 +24,8 @@ _TOGETHER: dict[str, tuple[tuple[str, ...], tuple[CardPlace, ...], tuple[Spot, .
 def problems_at_the_end(scenario: Scenario, house: ScenarioHouse) -> list[str]:
     """Everything that is not as the scenario expects."""
     unseen = [problem for expected in scenario.see for problem in _unseen(expected, house.events)]
-    alive = [f"the host should have died with {house.death.kind}, and did not"] if house.death else []
+    when = " once a command was sent" if house.death and house.death.moment == "sent" else ""
+    alive = [f"the host should have died with {house.death.kind}{when}, and did not"] if house.death else []
     state = [f"at the end {problem}" for problem in wrong_state(scenario.end, house)]
     return [*unseen, *_out_of_order(scenario.order, house.events), *alive, *state, *_untrue(house)]
 

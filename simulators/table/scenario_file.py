@@ -22,6 +22,7 @@ from controller.games import rulebook_of
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Capability
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName
+from simulators.table.hands import DEALERS_SEAT
 from simulators.table.house import deck_names
 from simulators.table.people import WHO
 from simulators.table.scenario_format import (
@@ -314,6 +315,11 @@ class _Words:
         except ValueError as error:
             raise _Wrong(path, f"{step.do} is invalid: {error}") from None
 
+    def _take(self, path: TomlPath, step: ScenarioStep) -> None:
+        if step.seat not in (0, *range(1, self.setup.seats + 1), DEALERS_SEAT):
+            text = f"no seat {step.seat}; expected 1 to {self.setup.seats}, or {DEALERS_SEAT} for the dealer"
+            raise _Wrong((*path, "seat"), text)
+
     def _load(self, path: TomlPath, step: ScenarioStep) -> None:
         self._deck((*path, "deck"), step.deck)
 
@@ -407,6 +413,7 @@ def _ledger_places(setup: Setup) -> list[str]:
 _STEP_CHECKS: Final[dict[str, Callable[[_Words, TomlPath, ScenarioStep], None]]] = {
     "routine": _Words._routine,
     "do": _Words._do,
+    "take": _Words._take,
     "load": _Words._load,
     "move": _Words._move,
     "swap": _Words._swap,

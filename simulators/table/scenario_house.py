@@ -121,7 +121,7 @@ class ScenarioHouse(House):
         away_ms = time_away_ms(self.state, boot, 0, wall_ms, newest[0].ts if newest else "")
         clock = TableClock(self.state.now_ms + away_ms, lambda: self.now)
         self.ahead_s = clock.now() - self.now
-        self._take(HostBoot(boot, 0, away_ms, "house"))
+        self._take(HostBoot(boot, 0, away_ms, "house", wall_ms))
 
     def _send(self, device: str, command: AnyCommand) -> None:
         super()._send(device, command)

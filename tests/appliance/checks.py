@@ -143,7 +143,7 @@ def ready(a: Appliance) -> None:
     status, answer = until("the daemon says what is wrong", lambda: _stopped(a))
     if a.show("ActiveState") != ["activating"]:
         raise Failed(f"the journal cannot be read, but the unit is {a.show('ActiveState')}: {status} {answer}")
-    m.shell("chmod 600 /var/lib/shoed/journal.db")
+    m.shell("chmod 640 /var/lib/shoed/journal.db")
     a.await_active()
     if not a.healthy():
         raise Failed("the unit is active, but the table is not up")

@@ -90,15 +90,16 @@ def test_a_void_round_is_explained(void: str) -> None:
 
 def seen(*words: str) -> list[int]:
     """The numbers of the events that were found."""
-    return [event["seq"] for event in json_lines(shoectl("events", "-n", "500", "--json", *words).stdout)]
+    return [event["seq"] for event in json_lines(shoectl("events", "-n", "5000", "--json", *words).stdout)]
 
 
 def test_events_are_read_from_a_file(void: str) -> None:
     with JournalReader(void) as reader:
         stored = list(reader.events())
-    assert seen("--journal", void) == [event.seq for event in stored][-500:]
-    assert seen("--journal", void, "--after", "3") == [event.seq for event in stored][3:503]
-    assert seen("--journal", void, "--who", "floor 1") == [e.seq for e in stored if e.data.get("who") == "floor 1"]
+    assert seen("--journal", void) == [event.seq for event in stored]
+    assert seen("--journal", void, "--after", "3") == [event.seq for event in stored][3:]
+    assert "only with --journal PATH" in complaint(shoectl("events", "-n", "501"), 2)
+    assert seen("--journal", void, "--who", "Floor 1") == [e.seq for e in stored if e.data.get("who") == "floor 1"]
     assert seen("--journal", void, "--kind", "round") == [e.seq for e in stored if e.kind.startswith("round.")]
     assert seen("--journal", void, "--device", "shoe", "--kind", "device.jammed") != []
     third, ninth = stored[2].ts, stored[8].ts
@@ -163,7 +164,8 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
         for verb in (["rounds"], ["events"], ["round", "1"], ["journal", "verify"]):
             path = [str(copy)] if verb[0] == "journal" else ["--journal", str(copy)]
             text = complaint(shoectl(*verb, *path))
-            assert "they are in copy.db-wal, which was not copied with it" in text
+            assert "there are no events in this file" in text
+            assert "journal.db-wal, which was not copied with it" in text
             assert "`shoectl journal copy FILE` makes a complete copy" in text
         journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         journal.append([OPENED])
@@ -173,7 +175,7 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
             result = shoectl(*verb, *path)
             assert result.exit_code == 0
             assert "it ends with event 1, and the daemon had not closed it" in result.stderr
-            assert "copy.db-wal, which is missing here" in result.stderr
+            assert "journal.db-wal, which is missing here" in result.stderr
         assert "there was no round 9; it ends with event 1" in complaint(shoectl("round", "9", "--journal", str(copy)))
         copy.unlink()
         made = shoectl("journal", "copy", str(copy), "--journal", str(live))

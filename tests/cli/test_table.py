@@ -80,7 +80,7 @@ def test_counters_and_frames(table: Served) -> None:
     output = json.loads(done("counters", "shoe", "--json"))
     assert list(output) == ["shoe"]
     assert output["shoe"]["counters"]["frames_in"] > 0
-    assert "no device toaster" in complaint(shoectl("counters", "toaster"))
+    assert "unknown device 'toaster'" in complaint(shoectl("counters", "toaster"))
     lines = done("frames", "shoe").splitlines()
     assert lines
     shape = r" *[+-][\d.]+s +(out|in) [A-Z]+ +session [0-9a-f]{4} [^\[{\"']*"
@@ -118,6 +118,11 @@ def test_doing_and_being_refused(table: Served) -> None:
     assert "floor" in output
     refusals = json_lines(done("events", "--kind", "action.refused", "--json"))
     assert "verify_deck" in json.dumps(refusals[-1]["data"])
+    prepared = ("do", "receive_deck", "deck=blue-90", "back=blue", "prepared=yes", "--role", "dealer")
+    assert "where the deck was inspected" in complaint(shoectl(*prepared))
+    done(*prepared, "came_from=the card room")
+    assert "accepted deck blue-90" in done("do", "accept_deck", "deck=blue-90")
+    done("do", "remove_deck", "deck=blue-90")
     answer = json.loads(done("do", "remove_deck", "deck=red-90", "--json"))
     assert answer["done"] is True
     assert answer["events"][0]["kind"] == "deck.removed"
@@ -198,6 +203,15 @@ def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (events[0]["kind"], events[-1]["kind"]) == ("round.started", "round.completed")
     assert "chain intact" in done("journal", "verify")
     assert f"deck {first['deck']}: " in done("impact", first["deck"])
+
+
+def test_an_unknown_device_is_named_with_the_known_ones(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(client.VARIABLE, str(played.socket))
+    for words in (["counters", "sho"], ["frames", "sho"], ["events", "--device", "sho"], ["sim", "mend", "sho", "jam"]):
+        result = shoectl(*words)
+        assert result.exit_code != 0
+        assert "unknown device 'sho'" in result.stderr
+        assert "shuffler, shoe" in result.stderr
 
 
 def test_a_round_for_somebody_who_may_not_read_the_journal(played: Served, tmp_path: Path, mocker: Any) -> None:

@@ -161,6 +161,11 @@ def test_a_device_that_keeps_its_memory_is_not_reset_by_switching_it_off_and_on(
     assert house.find("device.refused")[-1].data["reason"].endswith(": reset it as its manufacturer describes")
 
 
+def test_a_device_that_the_table_does_not_have_is_ignored() -> None:
+    house = House(ONE)
+    assert house.table.handle(DeviceReady("camera", 1, (), serial="C-1"), house.now) == []
+
+
 def test_a_refused_box_that_connects_again_and_again_is_warned_of_once() -> None:
     house = House().open()
     for _ in range(3):

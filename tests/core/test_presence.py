@@ -199,6 +199,57 @@ def test_cards_put_into_an_automated_shoe_that_is_not_dealt_from_are_not_its_dec
     assert "shoe.cards" in house.state.warnings
 
 
+@clause("10.A")
+def test_cards_that_appear_in_the_holder_of_a_loaded_shoe() -> None:
+    house = House(HELD).open()
+    sensed(house, "shoe", Place.HELD, True)
+    assert house.find("cards.unexpected")[-1].data["place"] == "held"
+    assert house.find("deck.recalled")[-1].data["reason"] == "unexpected cards were put into the shoe"
+    house.work()
+    assert house.at() is TableState.BETTING
+
+
+@clause("10.B(5)")
+def test_cards_put_into_the_shoe_while_the_stub_is_at_the_exit_do_not_void_the_round() -> None:
+    """All hands have their cards. The warning keeps the next round from starting."""
+    house = House().open()
+    house.auto_take = False
+    house.ask(act.CloseBets, (1,))
+    for _ in range(2):
+        house.take("shoe")
+    assert house.state.decks["red-1"].cards["exit"] == 47
+    sensed(house, "shoe", Place.SHOE, True)
+    assert "shoe.cards" in house.state.warnings
+    assert not house.find("round.voided")
+    house.auto_take = True
+    house.take("shoe")
+    house.finish()
+    assert house.find("round.completed")
+    assert house.at() is TableState.SUSPENDED
+
+
+@clause("13.G")
+def test_a_shoe_that_is_emptied_while_it_releases_the_held_stack() -> None:
+    house = House(HELD).open()
+    house.deal((1,))
+    house.auto_work = False
+    house.ask(act.PlayersActed)
+    assert house._todo[0][2]["name"] == "Release"
+    sensed(house, "shoe", Place.SHOE, False)
+    assert house.find("round.voided")[-1].clause == ("13.G",)
+
+
+@clause("5.A", "13.F")
+def test_a_shuffled_deck_that_left_while_the_stub_waits_is_shuffled_again() -> None:
+    house = House().open()
+    house.faults["shoe", "Eject"] = "refuse:FAILED"
+    house.deal()
+    assert house.state.decks["red-1"].cards["shoe"], "the dealer takes the stub by hand"
+    sensed(house, "shuffler", Place.OUTPUT, False)
+    assert house.deck("blue-1") is not DeckState.SHUFFLED
+    assert "shuffler.cards" in house.state.warnings
+
+
 # --- reports that are explained -------------------------------------------------------------------------------------
 
 
@@ -299,6 +350,15 @@ def test_cards_gathered_by_hand_from_a_jammed_shoe_are_no_swap() -> None:
     house.deal((1,))
     house.ask(act.ReturnWagers)
     sensed(house, "shoe", Place.SHOE, False)
+    assert "shoe.cards" not in house.state.warnings
+
+
+def test_cards_of_a_void_round_that_move_inside_the_shoe_are_not_unexpected() -> None:
+    house = House(HELD).open()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.deal((1,))
+    sensed(house, "shoe", Place.HELD, True)
+    assert not house.find("cards.unexpected")
     assert "shoe.cards" not in house.state.warnings
 
 

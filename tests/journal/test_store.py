@@ -42,6 +42,7 @@ from controller.journal import (
     Snapshot,
     StoredEvent,
     errors,
+    moment,
     timestamp,
 )
 from controller.journal import reader as reader_module
@@ -1024,6 +1025,25 @@ def test_a_file_that_was_cut(path: Path) -> None:
     for length in range(0, len(whole), 1000):
         path.write_bytes(whole[:length])
         assert outcome(path, good) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2026-01-31", "2026-01-31T00:00:00.000000Z", "2026-01-31T23:59:59.999999Z"),
+        ("2026-01-31 22:15", "2026-01-31T22:15:00.000000Z", "2026-01-31T22:15:59.999999Z"),
+        ("2026-01-31T22:15:07Z", "2026-01-31T22:15:07.000000Z", "2026-01-31T22:15:07.999999Z"),
+        ("2026-01-31 22:15:07.12", "2026-01-31T22:15:07.120000Z", "2026-01-31T22:15:07.129999Z"),
+    ],
+)
+def test_a_time_is_as_precise_as_it_is_given(text: str, first: str, last: str) -> None:
+    assert (moment(text), moment(text, end=True)) == (first, last)
+
+
+@pytest.mark.parametrize("text", ["", "noon", "2026-01-31 22", "31.1.2026", "2026-02-30", "2026-01-31 25:00", "12:00"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a time"):
+        moment(text)
 
 
 def test_a_file_is_told_from_others_by_what_it_is(tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def test_a_deck_that_a_step_brings_under_another_name_is_known() -> None:
         ('move = "seat7"\nto = "rack"', 5, "unknown place 'seat7'"),
         ('move = "shoe"\nto = "shoe"', 6, "the cards are there already"),
         ('move = "shoe"', 4, "`move` needs `to`"),
+        ('take = "shoe"\nseat = 8', 6, "no seat 8; expected 1 to 6, or 7 for the dealer"),
         ('swap = "shoe"\ndeck = "green-1"', 6, "no deck 'green-1'; expected one of red-1, blue-1"),
         ('replace = "shoe"\nlacks = ["holds_stak"]', 6, "unknown capability 'holds_stak'; did you mean 'holds_stack'?"),
         ('host_dies = true\nmoment = "sent"', 6, "moment has an effect only together with `at`"),

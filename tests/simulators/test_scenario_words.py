@@ -183,6 +183,18 @@ def test_a_hand_goes_to_the_rack_and_a_card_falls_to_the_floor(stage: Stage) -> 
     ]
 
 
+@pytest.mark.parametrize("place", ["infeed", "shelves", "output", "tray", "shoe", "held", "exit", "manual_shoe", "hand",
+                                   "seat2", "dealer", "rack", "floor"])  # fmt: skip
+def test_cards_are_moved_to_every_place_and_back(stage: Stage, place: str) -> None:
+    there = f'[[step]]\nmove = "table"\nto = "{place}"\ndeck = "red-2"\ncards = 5\n'
+    back = f'[[step]]\nmove = "{place}"\nto = "table"\ndeck = "red-2"\ncards = 5\n'
+    house = stage('[[step]]\ndo = "configure"\n' + there)
+    assert house.cards.count(Spot(CardPlace.TABLE, 2)) == 48
+    assert go_on(house, back) == []
+    assert house.cards.count(Spot(CardPlace.TABLE, 2)) == 53
+    house.cards.check()
+
+
 def test_only_the_cards_of_one_deck_are_moved(stage: Stage) -> None:
     house = stage(OPEN + '[[step]]\nmove = "table"\nto = "rack"\ndeck = "red-2"\n')
     assert {card.deck for card in house.cards.pile(RACK)} == {"red-2"}
@@ -291,6 +303,10 @@ def test_the_host_dies_at_a_moment_of_a_decision(stage: Stage, moment: str, stor
 def test_a_host_that_should_have_died_and_did_not_is_a_problem() -> None:
     assert problems(OPEN + '[[step]]\nhost_dies = true\nat = "round.voided"\n') == [
         "the host should have died with round.voided, and did not"
+    ]
+    opened = '[[step]]\nhost_dies = true\nat = "table.opened"\nmoment = "sent"\n'
+    assert problems(opened + OPEN) == [
+        "the host should have died with table.opened once a command was sent, and did not"
     ]
 
 
