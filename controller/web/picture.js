@@ -210,6 +210,7 @@ export class Picture {
       node.classList.toggle("playing", playing.includes(number));
       const button = { role: "button", tabindex: 0, "aria-label": `Seat ${number} has wagered`, "aria-pressed": playing.includes(number) };
       for (const [name, value] of Object.entries(button)) setAttribute(node, name, open ? value : null);
+      setAttribute(node, "aria-hidden", open ? null : "true"); // the picture's label says who plays
     }
   }
 

@@ -155,9 +155,8 @@ def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> No
     page.see("dialog h2", "Close table")
     page.press("Escape")
     page.click("#dock .more")
-    page.click("dialog .action[data-action=receive_deck]")
-    page.click("dialog fieldset[data-field=deck] .choice", "red-2")
-    page.click("dialog fieldset[data-field=back] .choice", "red")
+    page.click("dialog .action[data-action=verify_deck]")
+    page.click("dialog fieldset[data-field=deck] .choice", "blue-1")  # which nobody has inspected yet
     page.click("dialog button[type=submit]")
     answer = page.see("dialog .form-answer", "Refused")
     assert "Possible when" in answer
