@@ -95,7 +95,7 @@ $(FAST)/.ready: $(READY) $(SOURCES)
 test-compiled: $(FAST)/.ready
 	FAST=$(FAST) $(BIN)/pytest tests/compiled
 
-bench: $(READY) $(FAST)/.ready
+bench: $(READY) $(FAST)/.ready chromium
 	FAST=$(FAST) $(BIN)/python -m tests.bench
 
 # The environment holds exactly what requirements.lock names, hashes checked, and this checkout itself.

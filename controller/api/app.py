@@ -195,6 +195,7 @@ class Api:
             raise ApiError(409, "refused", reason, possible_when, clause=list(no.clause), **confirm)
         if self._daemon.simulation is not None:
             self._daemon.simulation.followed(action)
+        self.stream.send_view_now()
         now = self._daemon.live.table.next_step(self._daemon.clock.now()) if self._daemon.live else None
         events = [event_json(event.seq, ts, event.kind, event.clause, event.data) for event in made]
         return json_response({"done": True, "events": events, "step": step(now) if now else None})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import types
 from collections.abc import Iterator
 from enum import StrEnum
@@ -16,19 +17,7 @@ import msgspec
 
 from controller.api.requests import Credentials
 from controller.core import ledger
-from controller.core.actions import (
-    Action,
-    AnyAction,
-    CloseBets,
-    Configure,
-    CorrectCount,
-    CountStub,
-    GatherAll,
-    OnDeck,
-    OnDevice,
-    ReceiveDeck,
-    Role,
-)
+from controller.core.actions import Action, AnyAction, CloseBets, Configure, CorrectCount, ReceiveDeck, Role
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
 from controller.core.rules.service import OUT_HOW
@@ -65,6 +54,8 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
         if field.name in _BY_WHOM:
             continue
         what = {"name": field.name, "required": field.required, **_type_of(field.type)}
+        if field.name == "depth":
+            what["least"] = state.setup.game.least_cut  # whoever does not know the depth confirms this
         choices = _choices(kind, field.name, field.type, state)
         if choices is not None:
             what |= {"type": "choice", "choices": choices}
@@ -105,6 +96,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[str] 
         return [str(method) for method in state.setup.game.programme if method is not state.method]
     if name == "person":
         return [who for who in state.wrong_pins if who]
+    if name == "target" and state.round:
+        return list(dict.fromkeys(stack.target for stack in state.round.plan))
     if name == "target":
         return [*(ledger.seat(number) for number in range(1, state.setup.seats + 1)), *state.setup.game.hands()]
     if name == "place":
@@ -137,39 +130,55 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
 
 
 def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> dict[str, Any] | None:
-    """Why the table would refuse an action now; None if it would accept it for some deck and device.
-
-    For an action with other required fields only the state machines are consulted: the rest depends on their values.
-    """
-    decks = list(state.decks) if issubclass(kind, OnDeck) and kind is not ReceiveDeck else [""]
-    devices = list(state.devices) if issubclass(kind, OnDevice) else [""]
-    filled_in = {*_BY_WHOM, "deck", "device"}
-    others = [field for field in _fields(kind) if field.required and field.name not in filled_in]
+    """Why the table would refuse an action now; None if it would accept it for some deck, device and other values."""
     first: dict[str, Any] | None = None
-    for deck in decks:
-        for device in devices:
-            refused = why_not(state, kind.leads_to, deck, device) or why_not(state, kind.leads_to)
-            if refused is None and others and kind not in _COUNTS:
-                return None
-            found = _as_json(refused.reason, refused.possible_when, cite(state, refused.rules)) if refused else None
-            if found is None:
-                fields: dict[str, Any] = {"deck": deck} if deck else {"device": device} if device else {}
-                if kind is CloseBets and not state.seats:
-                    fields["seats"] = (1,)  # closing the bets can name the seats that have wagered
-                if kind in _COUNTS:
-                    fields["cards"] = 0 if state.last_count is None or state.last_count.cards else 1
-                trial: Any = kind(who=_counter(kind, state), role=kind.roles[0], **fields)
-                made = Table(decode(encoded)).handle(trial, now_ms / 1000)
-                entry = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
-                if entry is None or not isinstance(entry.event, ActionRefused) or entry.event.confirm:
-                    return None
-                found = _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
-            first = first or found
-    return first or _as_json("no deck or device is available for it", "one is available", ())
+    not_now = why_not(state, kind.leads_to)
+    for fields in itertools.islice(_trials(kind, state), 1 if not_now else None):
+        role = Role.FLOOR if Role.FLOOR in kind.roles else kind.roles[0]
+        trial: Any = kind(who=_counter(kind, state), role=role, **fields)
+        made = Table(decode(encoded)).handle(trial, now_ms / 1000)
+        entry = next((entry for entry in made if isinstance(entry.event, ActionRefused)), None)
+        if entry is None or not isinstance(entry.event, ActionRefused) or entry.event.confirm:
+            return None
+        first = first or _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
+    if first is None and not_now:
+        first = _as_json(not_now.reason, not_now.possible_when, cite(state, not_now.rules))
+    empty = next((field.name for field in _fields(kind) if _choices(kind, field.name, field.type, state) == []), "")
+    return first or _as_json(*_NOTHING.get(empty, ("it has nothing to apply to", "it has")), ())
 
 
-# Tried with a number: one that does not match would be accepted if it were confirmed.
-_COUNTS = (CountStub, CorrectCount, GatherAll)
+# Why an action is not possible for which there is nothing to choose, and when it is.
+_NOTHING = {
+    "deck": ("no deck is at the table", "a deck is at the table"),
+    "device": ("the table has no device", "it has one"),
+    "warning": ("there is no warning", "there is one"),
+    "person": ("nobody is locked out", "somebody is locked out"),
+    "place": ("no cards are at the table", "cards are at the table"),
+    "method": ("the game has no other dealing method", "another game is played"),
+}
+
+
+_VALUES: dict[str, list[Any]] = {"boolean": [True], "integer": [0, 1], "integers": [(1,)]}
+
+
+def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
+    """Values for the fields of an action that a person has to fill in, in every combination worth trying."""
+    names: list[str] = []
+    values: list[list[Any]] = []
+    for field in _fields(kind):
+        if field.name in _BY_WHOM:
+            continue
+        choices: list[Any] | None = _choices(kind, field.name, field.type, state)
+        if kind is CloseBets and not state.seats:
+            choices = [(1,)]  # closing the bets can name the seats that have wagered
+        elif not field.required and not (field.name == "target" and choices):
+            continue
+        elif choices is None:
+            choices = _VALUES.get(_type_of(field.type)["type"], ["\0"])
+        names.append(field.name)
+        values.append(choices)
+    for combination in itertools.product(*values):
+        yield dict(zip(names, combination, strict=True))
 
 
 def _counter(kind: type[Action], state: State) -> str:

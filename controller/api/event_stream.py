@@ -119,6 +119,14 @@ class Stream:
             at = max(self._loop.time() + GATHER_S, self._viewed_at + pause_s)
             self._view_timer = self._loop.call_at(at, self._queue.add, self._send_view)
 
+    def send_view_now(self) -> None:
+        """Send a view and what has happened at once: a person waits to see the effect of an action."""
+        if self._view_timer:
+            self._view_timer.cancel()
+        if not self._closing:
+            self._send_view()
+            self._flush_all()
+
     def _send_view(self) -> None:
         self._view_timer, self._viewed_at = None, self._loop.time()
         if self.readers:
@@ -132,7 +140,9 @@ class Stream:
             self._flush_timer = self._loop.call_later(pause_s, self._flush_all)
 
     def _flush_all(self) -> None:
-        self._flush_timer = None
+        if self._flush_timer:
+            self._flush_timer.cancel()
+            self._flush_timer = None
         readers = list(self.readers)
         for first in range(0, len(readers), READERS_PER_TURN):
             self._queue.add(partial(_flush, readers[first : first + READERS_PER_TURN]))

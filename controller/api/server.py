@@ -158,7 +158,9 @@ def tcp_socket(host: str, port: int) -> socket.socket:
     if passed:
         return passed
     try:
-        sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        # asyncio switches off the kernel's waiting for more data only if the socket names its protocol.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
         if error.errno != errno.EAFNOSUPPORT:
             raise

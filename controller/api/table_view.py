@@ -8,7 +8,7 @@ from controller.core import ledger
 from controller.core.flows import Flow
 from controller.core.guide import device_step, next_step, warning_step
 from controller.core.machines import DeckState, TableState
-from controller.core.names import command_name, place_name, spoken
+from controller.core.names import command_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
 from controller.core.rules.guards import counts, in_service, life_ms, rounds_uncounted
@@ -41,7 +41,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "seq": state.seq,
         "now_ms": now_ms,
         "table": str(state.table),
-        "table_words": spoken(state.table),
+        "table_words": state_name(state.table),
         "why": state.why,
         "game": game.name,
         "method": str(state.method),
@@ -117,7 +117,7 @@ def _round(state: State, round_: Round) -> dict[str, Any]:
     for number, stack in enumerate(round_.plan):
         if number < round_.dealt:
             how = "dealt" if cards.get(stack.target) else "collected"
-        elif stack is coming and round_.held:
+        elif stack is coming and round_.held and stack.held:
             how = "held"
         elif stack is coming:
             how = "at_exit" if stack.target in at_exit else "due"
@@ -150,7 +150,7 @@ def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
         "name": name,
         "back": deck.back,
         "state": str(deck.state),
-        "state_words": spoken(deck.state),
+        "state_words": state_name(deck.state),
         "cards": {place: number for place, number in deck.cards.items() if number},
         "total": sum(deck.cards.values()),
         "missing": deck.cards.get(ledger.MISSING, 0),
@@ -168,7 +168,7 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
     return {
         "name": name,
         "state": str(device.state),
-        "state_words": spoken(device.state),
+        "state_words": state_name(device.state),
         "online": device.online,
         "doing": command_name(doing.name) if doing else None,
         "doing_until_ms": doing.until_ms if doing else None,

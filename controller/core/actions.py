@@ -188,10 +188,10 @@ class DirectReshuffle(OnDeck):
 
 
 class CutDeck(OnDeck):
-    """The deck was cut: `depth` is the number of cards above the cover card."""
+    """The deck was cut, deep enough; `depth` is the number of cards above the cover card, where it is known."""
 
     leads_to = decks.CutMade
-    depth: int
+    depth: int | None = None
 
 
 class RequireRecut(OnDeck):
@@ -313,10 +313,11 @@ class AnswerMisdeal(Action):
 
 
 class ReportFaceUp(Action):
-    """A card was found face up while dealing."""
+    """A card was found face up while dealing; `target` is the hand that it is in or was meant for."""
 
     leads_to = rounds.CardFoundFaceUp
     consequence = "The card goes to the discard rack. A second one in the same deal makes the round void."
+    target: str = ""  # empty: the hand whose turn it is
 
 
 class ReportDrawnInError(Action):

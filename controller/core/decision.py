@@ -14,7 +14,7 @@ from controller.core.events.decks import LedgerBroken
 from controller.core.events.event import Cause, Entry, Event
 from controller.core.events.table import ActionRefused
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE, StateMachine
-from controller.core.names import spoken
+from controller.core.names import state_name
 from controller.core.refusal import Refusal as Refusal
 from controller.core.registry import register
 from controller.core.state import Round, State
@@ -94,13 +94,13 @@ def cite(state: State, cited: tuple[Rule | str, ...]) -> tuple[str, ...]:
 def why_not(state: State, event: type[Event], deck: str = "", device: str = "") -> Refusal | None:
     """Why the state machines do not allow this event now; None if they do."""
     if not TABLE_MACHINE.allows(state.table, event):
-        return _not_now(TABLE_MACHINE, f"the table is {spoken(state.table)}", event)
+        return _not_now(TABLE_MACHINE, f"the table is {state_name(state.table)}", event)
     found = state.decks.get(deck)
     if found and not DECK_MACHINE.allows(found.state, event):
-        return _not_now(DECK_MACHINE, f"deck {deck} is {spoken(found.state)}", event)
+        return _not_now(DECK_MACHINE, f"deck {deck} is {state_name(found.state)}", event)
     thing = state.devices.get(device)
     if thing and not DEVICE_MACHINE.allows(thing.state, event):
-        return _not_now(DEVICE_MACHINE, f"the {device} is {spoken(thing.state)}", event)
+        return _not_now(DEVICE_MACHINE, f"the {device} is {state_name(thing.state)}", event)
     return None
 
 
@@ -110,7 +110,7 @@ def _not_now(machine: StateMachine[Any], now: str, event: type[Event]) -> Refusa
 
 @functools.cache  # every view of the table needs it 25 times
 def _when(machine: StateMachine[Any], event: type[Event]) -> str:
-    states = [spoken(state) for state in machine.when(event)]
+    states = [state_name(state) for state in machine.when(event)]
     when = " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
     return f"the {machine.name} is {when}"
 

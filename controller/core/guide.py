@@ -13,6 +13,7 @@ from controller.core import ledger
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
+from controller.core.names import cards, place_name, sentence, warning_name
 from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, loose_places, next_place
@@ -70,6 +71,7 @@ def current_step(state: State, now_ms: int) -> Step:
         or _normal(state, now_ms)
         or Step("Wait.", "The devices are working.")
     )
+    step = _offline(state, step)
     if not step.do or correctable(state) is None:
         return step
     correction: Offer = {"action": "correct_count"}
@@ -100,7 +102,8 @@ def _gather(state: State) -> Step | None:
 def gather_step(state: State, name: str) -> Step:
     """The next step for a deck whose cards are being brought together."""
     place, deck = next_place(state, name), state.decks[name]
-    why = f"All cards of deck {name} are gathered" + ("." if deck.state is DeckState.LOCKED_OUT else " and reshuffled.")
+    why = f"All cards of deck {name} must be gathered"
+    why += "." if deck.state is DeckState.LOCKED_OUT else " and reshuffled."
     device = ledger.DEVICE_OF.get(place, "")
     gathered: Offer = {"action": "gather_cards", "deck": name, "place": place}
     if not place:
@@ -112,14 +115,15 @@ def gather_step(state: State, name: str) -> Step:
         if looking:
             return looking
         number = deck.cards[place]
-        text = (
-            f"{number} cards of deck {name} are missing: find them" if number > 0 else f"Deck {name} has too many cards"
-        )
+        text = f"Deck {name} has {cards(-number)} too many: a floorperson declares it."
+        if number > 0:
+            them = "it" if number == 1 else "them"
+            text = f"Find {cards(number)} of deck {name}, or a floorperson declares {them} missing."
         ready = [each for each in state.devices if _ready(state, each)]
         look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
         declared: Offer = {"action": "declare_missing", "deck": name}
         offers = (gathered, *look, declared) if number > 0 else (declared,)
-        return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
+        return Step(text, why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     several = len(loose_places(state, name)) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
     if place == ledger.TAKEN:
@@ -142,9 +146,10 @@ def gather_step(state: State, name: str) -> Step:
         text = f"Check the {device} and try again, or take all cards out by hand and count them."
         again: Offer = {"action": "try_again", "device": device}
         return Step(text, _refused(state, device), do=(again, *opened, gathered))
-    text = f"{first}Gather the cards at {_hand(device or place)} and count them."
+    source = f"the {device}" if device else place_name(place)
+    text = f"{first}Gather the cards from {source} and count them."
     if several:
-        text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {_hand(device or place)}."
+        text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {source}."
     return Step(text, why, do=(*opened, *at_once, gathered))
 
 
@@ -191,18 +196,17 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
         warned = state.warnings[key]
         clause = tuple(warned.clause)
         if warned.gone:
-            text = (
-                f"A floorperson clears the warning {key}." if warned.needs == "floor" else f"Clear the warning {key}."
-            )
+            clears = "A floorperson clears" if warned.needs == "floor" else "Clear"
+            text = f"{clears} the warning: {warning_name(key)}."
             cleared: Offer = {"action": "clear_warning", "warning": key}
-            return Step(text, f"It was: {warned.text}.", clause, (cleared,), role=Role(warned.needs))
+            return Step(text, "Its cause is gone.", clause, (cleared,), role=Role(warned.needs))
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
             first, opened = _open_first(state, warned.device)
             freed: Offer = {"action": "free_jam", "device": warned.device}
             return Step(
                 f"{first}Free the jam in the {warned.device} and report it.",
-                _refused(state, warned.device) or warned.text,
+                _refused(state, warned.device) or sentence(warned.text),
                 clause,
                 (*opened, freed),
             )
@@ -223,15 +227,32 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
                     text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
                 f"{text}, or a floorperson takes it out of service.",
-                warned.text,
+                sentence(warned.text),
                 (*clause, Rule.OUT_OF_SERVICE),
                 (*opened, {"action": "take_out_of_service", "device": warned.device}),
                 by_hand=move,
                 device=warned.device,
                 role=Role.FLOOR,
             )
-        return Step("Resolve the cause of the warning.", warned.text, clause, role=Role.DEALER)
+        return Step("Resolve the cause of the warning.", sentence(warned.text), clause, role=Role.DEALER)
     return None
+
+
+def _offline(state: State, step: Step) -> Step:
+    """The step, with a device that has just gone offline: it has a grace period before there is a warning."""
+    if state.table not in (TableState.BETTING, *IN_A_ROUND):
+        return step
+    for name, device in state.devices.items():
+        if device.state is not DeviceState.LOST or f"{name}.lost" in state.warnings:
+            continue
+        round_ = state.round
+        if name == "shoe" and round_ and round_.method is Method.AUTOMATED_SHOE and next_stack(round_):
+            text = "The shoe is offline: check its cable and power."
+            why = f"If it is not back within {state.setup.limits.grace_ms // 1000} seconds, the round is void."
+            return Step(text, why, (Rule.SHOE_STOPS,), by_hand=ByHand.CHECK, device=name)
+        text, why = f"The {name} is offline. {step.text}", f"Check its cable and power. {step.why}"
+        return msgspec.structs.replace(step, text=text, why=why)
+    return step
 
 
 def _normal(state: State, now_ms: int) -> Step | None:
@@ -289,7 +310,8 @@ def _decks(state: State, now_ms: int) -> Step | None:
         backs = {deck.back for deck in state.decks.values()}
         wanted = next(back for back in state.setup.backs if back not in backs)
         brought: Offer = {"action": "receive_deck", "back": wanted}
-        return Step(f"Bring a new {wanted} deck.", "A deck is missing.", (Rule.INSPECT_DECK,), (brought,))
+        why = "The table plays with one deck." if decks_wanted(state) == 1 else "The table plays with two decks."
+        return Step(f"Bring a new {wanted} deck.", why, (Rule.INSPECT_DECK,), (brought,))
     first = due_deck(state)
     for name in sorted(state.decks, key=lambda name: name != first):
         step = _deck(state, name)
@@ -318,13 +340,15 @@ def _deck(state: State, name: str) -> Step | None:
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
         return Step(text, "A deck is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
     if found is DeckState.MIXED and not self_reshuffling(state):
-        why = "The cover card goes in at least ten cards from the top."
+        why = f"The cover card goes in at least {state.setup.game.least_cut} cards from the top."
         return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
             return None
-        where = "Take deck {} into the hand." if state.method is Method.HAND else "Put deck {} into the shoe."
-        return Step(where.format(name), "It is its turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},))
+        where = "Take deck {} into your hand." if state.method is Method.HAND else "Put deck {} into the shoe."
+        return Step(
+            where.format(name), "It is this deck's turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},)
+        )
     if found is DeckState.SHUFFLED and state.devices["shuffler"].at_exit:
         text = f"Take deck {name} from the shuffler."
         return Step(text, "It is shuffled.", by_hand=ByHand.TAKE, device="shuffler")
@@ -338,7 +362,7 @@ def _betting(state: State, now_ms: int) -> Step | None:
         return _because("No round can start with this deck: take it out.", refusal, out)
     return Step(
         "Take the bets, then announce: no more bets.",
-        "The deck is loaded.",
+        "The deck is loaded. Mark the seats that have wagered.",
         (Rule.DEALING,),
         ({"action": "close_bets"},),
     )
@@ -351,7 +375,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return None
     if round_.method is not Method.AUTOMATED_SHOE:
         return Step(
-            f"Deal to {_hand(stack.target)}.",
+            f"Deal to {place_name(stack.target)}.",
             "From the dealer's left, clockwise.",
             (Rule.DEALING,),
             ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"}),
@@ -360,7 +384,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.at_exit:
         what = "the face-up card to the rack" if round_.to_rack else "face down"
         return Step(
-            f"Take the stack to {_hand(stack.target)}, {what}.",
+            f"Take the stack to {place_name(stack.target)}, {what}.",
             "From the dealer's left, clockwise.",
             (Rule.DEAL_STACKS,),
             by_hand=ByHand.TAKE,
@@ -369,7 +393,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.hindered:
         again: Offer = {"action": "try_again", "device": "shoe"}
         return Step("Check the shoe and try again.", _refused(state, "shoe"), (Rule.DEALING,), (again,))
-    return Step("Wait for the shoe.", f"It is forming the stack for {_hand(stack.target)}.")
+    return Step("Wait for the shoe.", f"It is forming the stack for {place_name(stack.target)}.")
 
 
 def _stub(state: State) -> Step | None:
@@ -411,7 +435,7 @@ def _clearing(state: State, now_ms: int) -> Step | None:
 
 def _misdeal(state: State, now_ms: int) -> Step | None:
     answers: tuple[Offer, ...] = tuple({"action": "answer_misdeal", "misdealt": yes} for yes in (True, False))
-    text = "Were the cards misdealt? Answer yes or no."
+    text = "Were the cards misdealt?"
     return Step(text, "The stub has the wrong number of cards.", (Rule.STUB_WRONG,), answers)
 
 
@@ -434,18 +458,13 @@ def _round(state: State) -> Round:
     return state.round
 
 
-def _hand(place: str) -> str:
-    """A place as text: `seat3` becomes seat 3."""
-    return f"seat {place[4:]}" if place.startswith("seat") else f"the {place}"
-
-
 def _inside(state: State, name: str) -> bool:
     """Whether a deck has to come out of a device, a shoe or the hand before it can leave the table."""
     return not set(state.decks[name].cards) <= {ledger.TABLE, ledger.RACK}
 
 
 def _because(text: str, refusal: Refusal, *offers: Offer) -> Step:
-    return Step(text, refusal.reason, refusal.rules, offers)
+    return Step(text, sentence(refusal.reason), refusal.rules, offers)
 
 
 _BY_STATE = {

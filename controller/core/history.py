@@ -84,6 +84,9 @@ class _RoundStory:
             told["stacks"].append(stack)
         elif isinstance(event, CardFoundFaceUp):
             told["face_up"] += 1
+            for place, _, cards in event.moves:
+                if place == event.target:  # it lay in that hand already
+                    told["hands"][place]["cards"] -= cards
         elif isinstance(event, HandCollected):
             told["collected"].append(event.target)
         elif isinstance(event, RoundCompleted | RoundVoided):

@@ -7,18 +7,18 @@ from typing import Final
 
 _PLACES: Final = {
     "infeed": "the shuffler's infeed",
-    "shelves": "inside the shuffler",
+    "shelves": "the inside of the shuffler",
     "output": "the shuffler's output",
     "tray": "the shuffler's tray",
     "shoe": "the shoe",
-    "held": "held in the shoe",
+    "held": "the stack held in the shoe",
     "exit": "the shoe's exit",
     "manual_shoe": "the manual shoe",
     "hand": "the dealer's hand",
     "rack": "the discard rack",
     "stub": "the stub",
-    "aside": "set aside",
-    "taken": "last taken from the shoe",
+    "aside": "where they were set aside",
+    "taken": "the stack last taken from the shoe",
     "missing": "missing",
     "gone": "gone for good",
     "dealer": "the dealer",
@@ -29,6 +29,60 @@ _PLACES: Final = {
 def place_name(place: str) -> str:
     """A place of the ledger: `seat3` becomes seat 3."""
     return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, place)
+
+
+# States whose names do not go with "is": the table, a deck or a device is …
+_STATES: Final = {
+    "waiting": "waiting for a deck",
+    "acting": "waiting for players",
+    "revealing": "showing the dealer's cards",
+    "clearing": "collecting the hands",
+    "stub_count": "checking the stub",
+    "voiding": "settling a void round",
+    "infeed": "in the shuffler's infeed",
+    "shuffling": "being shuffled",
+    "mixed": "shuffled, not cut",
+    "racked": "in the rack",
+    "voided": "in a void round",
+    "recalled": "being gathered",
+    "unknown": "not connected",
+    "lost": "offline",
+}
+# What a warning about a device or a deck is called.
+_WARNINGS: Final = {
+    "jam": "{} jammed",
+    "fail": "{} failed",
+    "lost": "{} offline",
+    "cycle": "{} did not finish",
+    "restart": "{} restarted",
+    "count": "count of deck {}",
+    "door": "{} opened",
+    "gap": "events of the {} are missing",
+    "cards": "unexpected cards in the {}",
+    "refused": "{} cannot be used",
+    "replaced": "{} replaced",
+}
+
+
+def state_name(state: str) -> str:
+    """A state of the table, a deck or a device, as in `the shoe is offline`."""
+    return _STATES.get(state, spoken(state))
+
+
+def warning_name(key: str) -> str:
+    """A warning by its key: `shoe.lost` becomes shoe offline."""
+    subject, _, name = key.rpartition(".")
+    return _WARNINGS.get(name, f"{{}} {spoken(name)}").format(subject)
+
+
+def role_name(role: str) -> str:
+    """A role with its article: `floor` becomes a floorperson."""
+    return {"floor": "a floorperson", "auditor": "an auditor"}.get(role, f"a {role}")
+
+
+def sentence(text: str) -> str:
+    """A reason as a sentence: with a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
 
 
 def canonical(name: str) -> str:
@@ -53,6 +107,11 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+def plural(number: int, one: str) -> str:
+    """A number of things, such as `1 minute` or `3 minutes`."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
 def cards(number: int) -> str:
     """A number of cards, such as `1 card` or `3 cards`."""
-    return "1 card" if number == 1 else f"{number} cards"
+    return plural(number, "card")

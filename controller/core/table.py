@@ -23,7 +23,7 @@ from controller.core.enforcement import enforces
 from controller.core.events.event import Entry, Event
 from controller.core.guide import next_step
 from controller.core.machines import DeckState, TableState
-from controller.core.names import known_name
+from controller.core.names import known_name, role_name
 from controller.core.refusal import Refusal
 from controller.core.reports import (
     CommandReply,
@@ -132,8 +132,8 @@ def _not_theirs(action: Action) -> Refusal | None:
     """Refuse an action that the person's role does not allow."""
     if action.role in action.roles and action.who:
         return None
-    who = " or ".join(role for role in action.roles)
-    return Refusal(f"not in the role of {action.role}", f"a {who} does it", action.rules)
+    who = " or ".join(role_name(role) for role in action.roles)
+    return Refusal(f"{role_name(action.role)} may not do this", f"{who} does it", action.rules)
 
 
 def _not_there(d: Decision, action: Action) -> Refusal | None:

@@ -151,9 +151,11 @@ function pinPad(body, person, pin, enter) {
     el("button", { type: "button", "aria-label": key === "⌫" ? "Delete" : key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
   const ok = el("button", { type: "submit", class: "primary" }, "OK");
   const form = el("form", { class: "pin-form", onsubmit: (event) => { event.preventDefault(); send(); } },
-    el("p", { class: "pin-who" }, el("strong", { text: person.name }), `, ${person.roles.map(roleWords).join(", ")}`),
-    pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
-    input, answer, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
+    el("div", { class: "pin-words" },
+      el("p", { class: "pin-who" }, el("strong", { text: person.name }), `, ${person.roles.map(roleWords).join(", ")}`),
+      pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
+      input, answer),
+    el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
   body.replaceChildren(form);
   input.focus();
 }

@@ -3,7 +3,7 @@
 
 import { askPin, askSignIn, hasRole } from "./access.js";
 import { get, post } from "./api.js";
-import { closeDialog, notice, openDialog, refusalWords } from "./dialog.js";
+import { clearNotice, closeDialog, notice, openDialog, refusalWords, whyNotWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
 import { flowChoices } from "./flows.js";
 import { backSwatch } from "./picture.js";
@@ -28,7 +28,18 @@ const GROUPS = [
 
 const HIDDEN = new Set(["configure"]); // comes from the configuration file
 
+// What a field asks for; others are labelled with their names.
+const QUESTIONS = {
+  target: "Which hand?", cards: "How many cards?", deck: "Which deck?", place: "Where were they?", how: "How?", device: "Which device?",
+  method: "Which dealing method?", warning: "Which warning?", misdealt: "Were the cards misdealt?", good: "Is the deck in order?",
+  prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", came_from: "Who prepared it, and where?", seats: "Which seats have wagered?",
+};
+const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };
+const question = (field) => QUESTIONS[field.name] ?? words(field.name);
+const answerTo = (name, yes) => (ANSWERS[name] ?? ["Yes", "No"])[yes ? 0 : 1];
+
 let known = new Map();
+let knownAt = -1; // the event number for which `known` was fetched
 let table = null;
 let stale = true;
 let fetching = null;
@@ -39,6 +50,7 @@ export function useTable(picture) {
   const before = table;
   table = picture;
   if (!before || before.seq !== picture.seq) refresh();
+  if (!sending && picture.seq >= markedAt) marks = null;
   show();
 }
 
@@ -58,8 +70,9 @@ function refresh() {
     fetching.again = true;
     return;
   }
-  const mine = (fetching = { again: false });
+  const mine = (fetching = { again: false, at: table.seq });
   get("actions").then((answer) => {
+    knownAt = mine.at;
     known = new Map(answer.actions.map((action) => [action.action, action]));
     show();
     fetched();
@@ -76,21 +89,27 @@ function show() {
   const offers = (table.step.do ?? []).map((offer) => ({ offer, action: now(offer.action) })).filter((o) => o.action);
   const signed = (action, offer = {}) => hasRole(rolesOf(action, offer));
   const held = table.seq === heldAt;
-  fill(byId("offers"), [offers, stale, held, offers.map((o) => signed(o.action, o.offer))], () =>
+  const fresh = knownAt >= table.seq; // until then it is not known why an action is not possible
+  showWagers(marks ?? table.wagered, !stale && Boolean(now("wager")?.allowed));
+  fill(byId("offers"), [offers, stale, held, fresh, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
-      el("button", {
-        type: "button", class: index ? "offer" : "offer primary", disabled: stale || held || !action.allowed,
-        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" }, onclick: () => begin(action, offer),
-      }, padlock(action, offer), offerTitle(action, offer))));
+      actionButton(action, { class: index ? "offer" : "offer primary", disabled: stale || held || (!action.allowed && !fresh),
+        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer), offer)));
   const dock = DOCK.map(now).filter(Boolean);
-  fill(byId("dock"), [dock, stale, dock.map((action) => signed(action))], () => [
+  fill(byId("dock"), [dock, stale, fresh, dock.map((action) => signed(action))], () => [
     ...dock.map((action) =>
-      el("button", {
-        type: "button", class: action.action.startsWith("report") ? "report" : "", disabled: stale || !action.allowed,
-        data: { key: action.action, action: action.action }, onclick: () => begin(action),
-      }, padlock(action), action.title)),
+      actionButton(action, { class: action.action.startsWith("report") ? "report" : "", disabled: stale || (!action.allowed && !fresh),
+        data: { key: action.action, action: action.action } }, action.title)),
     el("button", { type: "button", class: "more", data: { key: "more" }, disabled: stale, onclick: openAll }, "All actions …"),
   ]);
+}
+
+/** A button for an action. While the action is not possible, it explains why not and when it will be. */
+function actionButton(action, attributes, title, given = {}) {
+  const off = !action.allowed && !attributes.disabled;
+  const press = () => (off ? notice(whyNotWords(action.title, action.why_not), "refused") : begin(action, given));
+  return el("button", { type: "button", "aria-disabled": off ? "true" : null, title: off ? action.why_not?.reason : null, onclick: press, ...attributes },
+    padlock(action, given), title);
 }
 
 /** An action with its current state: the fetched list may be slightly older than the picture. */
@@ -106,8 +125,8 @@ function padlock(action, given = {}) {
 }
 
 function offerTitle(action, offer) {
-  const answer = Object.values(offer).find((value) => typeof value === "boolean");
-  return answer === undefined ? action.title : `${action.title}: ${answer ? "yes" : "no"}`;
+  const [name, yes] = Object.entries(offer).find(([, value]) => typeof value === "boolean") ?? [];
+  return name ? answerTo(name, yes) : action.title;
 }
 
 /** Buttons for offers beside those of the step, such as the way out of an alarm; those that the step has are left out. */
@@ -133,8 +152,46 @@ function openAll() {
           type: "button", class: "action", disabled: !action.allowed, data: { action: action.action },
           onclick: () => begin(action, {}, true),
         }, el("span", { class: "action-title" }, padlock(action), action.title),
-        el("span", { class: "action-why", text: capitalise(action.allowed ? action.roles.map(roleWords).join(", ") : action.why_not?.reason ?? "not now") }))))));
+        ...(action.allowed ? [capitalise(action.roles.map(roleWords).join(", "))]
+          : [capitalise(action.why_not?.reason ?? "not now"), action.why_not?.possible_when ? `Possible when ${action.why_not.possible_when}` : ""])
+          .map((text) => el("span", { class: "action-why", text })))))));
   openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flowChoices(), ...parts)], null, "wide");
+}
+
+// --- wagers, marked in the picture ---------------------------------------------------------------------------------
+
+let showWagers = () => {};
+let marks = null; // the seats as they were tapped, until a view of the table shows them
+let markedAt = 0; // the event that recorded them
+let sending = false;
+
+/** `listener` draws which seats have wagered, and whether they can be tapped. */
+export const onWagers = (listener) => { showWagers = listener; };
+
+/** A seat was tapped: it has wagered, or no longer. Quick taps are sent together. */
+export async function tapSeat(seat) {
+  clearNotice();
+  const { roles } = now("wager");
+  if (!hasRole(roles) && !(await askSignIn(roles))) return;
+  const seats = new Set(marks ?? table.wagered);
+  if (!seats.delete(seat)) seats.add(seat);
+  marks = [...seats].sort((a, b) => a - b);
+  show();
+  if (sending) return;
+  sending = true;
+  try {
+    for (let sent = null; sent !== marks;) {
+      sent = marks;
+      markedAt = (await post("actions", { action: "wager", seats: sent })).events.at(-1).seq;
+    }
+  } catch (error) {
+    marks = null;
+    notice(refusalWords(error), "refused");
+  } finally {
+    sending = false;
+    if (table.seq >= markedAt) marks = null;
+    show();
+  }
 }
 
 // --- taking an action ---------------------------------------------------------------------------------------------
@@ -153,10 +210,12 @@ const isCount = (action) => action.fields.some((field) => field.name === "confir
 
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
 async function begin(action, given = {}, all = false) {
+  clearNotice();
   const roles = rolesOf(action, given);
   if (!needsPin(action, given) && !hasRole(roles) && !(await askSignIn(roles))) return;
+  if (marks && action.action === "close_bets") given = { ...given, seats: marks }; // they may not have arrived yet
   const open = openFields(action, given);
-  const ask = open.some((field) => field.required || field.type === "integers" || all);
+  const ask = open.some((field) => mustAnswer(field) || field.least || (field.type === "integers" && !table.wagered.length) || all);
   if (ask || action.consequence) openForm(action, given);
   else {
     if (byId("dialog").open) closeDialog();
@@ -177,6 +236,9 @@ async function submit(action, fields) {
   notice(`${action.title}: done.`);
 }
 
+/** Whether a person has to answer: also where another client may leave it out because a device knows. */
+const mustAnswer = (field) => field.required || (field.choices && field.default === "");
+
 function openForm(action, given) {
   const values = { ...given };
   const answer = el("p", { class: "form-answer", role: "alert" });
@@ -185,13 +247,14 @@ function openForm(action, given) {
   let origin = null; // where a deck was prepared: asked for only if it was
   const check = () => {
     if (origin) origin.hidden = !values.prepared;
-    send.disabled = open.some((field) => field.required && (values[field.name] === undefined || values[field.name] === ""))
+    send.disabled = open.some((field) => mustAnswer(field) && (values[field.name] === undefined || values[field.name] === ""))
       || (values.prepared && !values.came_from);
   };
   const set = (name) => (value) => { values[name] = value; check(); };
   const fixed = Object.entries(given).filter(([name]) => name !== "action");
+  const pad = open.some((field) => field.type === "integer" && !field.least);
   const form = el("form", {
-    class: "dialog-body form",
+    class: "form",
     onsubmit: async (event) => {
       event.preventDefault();
       send.disabled = true;
@@ -206,12 +269,14 @@ function openForm(action, given) {
       }
     },
   },
-  fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
-  ...open.map((field) => fieldset(field, set(field.name), given)),
-  action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null,
-  answer, send);
+  el("div", { class: `dialog-body${pad ? " with-pad" : ""}` },
+    fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
+    ...open.map((field) => fieldset(field, set(field.name), given)),
+    open.length || action.consequence ? null : el("p", { text: action.text }),
+    action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null),
+  el("div", { class: "dialog-foot" }, answer, send));
   origin = form.querySelector("[data-field=came_from]");
-  openDialog(action.title, [form], null, isCount(action) ? "blind" : "");
+  openDialog(action.title, [form], null, [isCount(action) ? "blind" : "", pad && open.length > 1 ? "broad" : ""].filter(Boolean).join(" "));
   check();
 }
 
@@ -229,11 +294,13 @@ function askConfirmation(action, given, values, error) {
 // --- fields, made for fingers ---------------------------------------------------------------------------------------
 
 function fieldset(field, set, given) {
+  if (field.least) // nobody knows the exact number: what counts is that there are enough
+    return el("p", { class: "confirm", text: `At least ${field.least} cards are above the cover card, and at least one is below it.` });
   const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" ? numberField
     : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : textField;
   const initial = field.default ?? undefined;
   if (initial !== undefined && field.type !== "integers") set(initial);
-  return el("fieldset", { data: { field: field.name } }, el("legend", { text: words(field.title ?? field.name) }), make(field, set, initial, given));
+  return el("fieldset", { data: { field: field.name } }, el("legend", { text: question(field) }), make(field, set, initial, given));
 }
 
 function radios(options, set, initial, label) {
@@ -252,24 +319,24 @@ function radios(options, set, initial, label) {
 }
 
 function choiceField(field, set, initial) {
-  const decks = new Map(table.decks.map((deck, index) => [deck.name, [deck.back, index]]));
+  const decks = new Map(table.decks.map((deck) => [deck.name, deck.back]));
   const face = (choice) => {
-    if (decks.has(choice)) return [backSwatch(...decks.get(choice)), choice];
-    if (field.name === "back") return [backSwatch(choice, table.backs.indexOf(choice)), choice];
+    if (decks.has(choice)) return [backSwatch(decks.get(choice)), choice];
+    if (field.name === "back") return [backSwatch(choice), choice];
     return placeWords(choice);
   };
-  return radios(field.choices.map((choice) => [choice, face(choice)]), set, initial, words(field.name));
+  return radios(field.choices.map((choice) => [choice, face(choice)]), set, initial, question(field));
 }
 
-const yesNo = (field, set, initial) => radios([[true, "Yes"], [false, "No"]], set, initial, words(field.name));
+const yesNo = (field, set, initial) => radios([true, false].map((yes) => [yes, answerTo(field.name, yes)]), set, initial, question(field));
 
 function seatsField(field, set) {
   const all = field.choices?.length ? field.choices : Array.from({ length: table.seats }, (_, index) => index + 1);
-  const chosen = new Set();
+  const chosen = new Set(table.wagered);
   const update = () => set([...chosen].sort((a, b) => a - b));
   const buttons = all.map((seat) => {
     const button = el("button", {
-      type: "button", class: "choice seat-choice", "aria-pressed": "false", "aria-label": `Seat ${seat}`, data: { value: seat },
+      type: "button", class: "choice seat-choice", "aria-pressed": String(chosen.has(seat)), "aria-label": `Seat ${seat}`, data: { value: seat },
       onclick: () => toggle(seat),
     }, String(seat));
     return [seat, button];
@@ -277,6 +344,7 @@ function seatsField(field, set) {
   const draw = () => buttons.forEach(([seat, button]) => button.setAttribute("aria-pressed", String(chosen.has(seat))));
   const toggle = (seat) => { chosen[chosen.has(seat) ? "delete" : "add"](seat); draw(); update(); };
   const toggleAll = () => { const full = chosen.size === all.length; all.forEach((seat) => chosen[full ? "delete" : "add"](seat)); draw(); update(); };
+  if (chosen.size) update();
   return el("div", { class: "choices seats", role: "group", "aria-label": "Seats that have wagered" },
     ...buttons.map(([, button]) => button),
     el("button", { type: "button", class: "choice", onclick: toggleAll }, "All seats"));
@@ -320,7 +388,7 @@ function newDeckField(field, set, initial, given) {
   const backs = given.back ? [given.back] : table.backs;
   return el("div", { class: "choices" }, input, ...backs.map((back) =>
     el("button", { type: "button", class: "choice", onclick: () => { input.value = next(back); set(input.value); } },
-      backSwatch(back, table.backs.indexOf(back)), next(back))));
+      backSwatch(back), next(back))));
 }
 
 /** Show the summary of a clause. */

@@ -1,7 +1,7 @@
 // The screen's main module: the stream delivers views of the table, and every part of the page shows its share.
 
 import { refreshSession, startAccess } from "./access.js";
-import { onActions, setStale, showClause, useTable } from "./actions.js";
+import { onActions, onWagers, setStale, showClause, tapSeat, useTable } from "./actions.js";
 import { showAlarmBar, startAlarmBar } from "./alarm_bar.js";
 import { get, query } from "./api.js";
 import { startDialog } from "./dialog.js";
@@ -10,11 +10,11 @@ import { openDevices, useDevices } from "./devices.js";
 import { openJournal, startJournal } from "./journal.js";
 import { startFlows, withFlow } from "./flows.js";
 import { addEvents, showAlarms, showDecks, showFlow, showStep } from "./panels.js";
-import { Picture } from "./picture.js";
+import { Picture, useBacks } from "./picture.js";
 import { startSimulation, useSimulation } from "./simulation.js";
 import { Stream } from "./stream.js";
 
-const picture = new Picture(byId("picture"));
+const picture = new Picture(byId("picture"), tapSeat);
 let table = null;
 let receivedAt = 0; // when `table` was received, on this browser's clock
 
@@ -22,7 +22,7 @@ let receivedAt = 0; // when `table` was received, on this browser's clock
 const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
 // Fields that a stopped table does not send.
-const DEFAULTS = { seats: 0, backs: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [] };
+const DEFAULTS = { seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [] };
 
 function show(next) {
   table = { ...DEFAULTS, ...next };
@@ -40,6 +40,7 @@ function showAll(table) {
   setText(byId("round"), table.round ? `Round ${table.round.number}` : plural(table.rounds, "round"));
   document.body.dataset.state = table.table;
   document.body.dataset.seq = table.seq;
+  useBacks(table.backs);
   showStep(table);
   useTable(table);
   showFlow(table.flow ?? null);
@@ -123,6 +124,7 @@ function startTheme() {
 startTheme();
 startDialog();
 onClause(showClause);
+onWagers((seats, open) => picture.showWagers(seats, open));
 startJournal();
 startSimulation();
 startAlarmBar(redraw);
@@ -132,8 +134,8 @@ startAccess(nowMs, () => Boolean(table?.simulated), () => setStale(document.body
 addEventListener("hashchange", route);
 route();
 
-// A busy table sends more than anyone can see: draw only the latest view, at most ten times a second.
-const DRAW_MS = 100;
+// A busy table sends more than anyone can see: draw only the latest view, at most 25 times a second.
+const DRAW_MS = 40;
 let waiting = null;
 let newEvents = [];
 let drawing = false;

@@ -1,4 +1,4 @@
-// The modal dialog (forms, the PIN pad, a clause) and the notice at the top of the page.
+// The modal dialog (forms, the PIN pad, a clause) and the line for messages.
 
 import { byId, capitalise, clauses, el, icon } from "./dom.js";
 
@@ -50,14 +50,28 @@ export function refusalWords(error) {
   return [el("strong", { text: sentence(refused ? `refused: ${error.message}` : error.message) }), " ", hint, " ", ...clauses(error.clause, "refusal-")];
 }
 
+/** Why an action is not possible now, and when it will be: `why` is what the daemon says about it. */
+export function whyNotWords(title, why) {
+  const when = why?.possible_when ? ` ${sentence(`possible when ${why.possible_when}`)}` : "";
+  return [el("strong", { text: `${title}: not possible now.` }), ` ${sentence(why?.reason ?? "the table has just changed")}${when} `,
+    ...clauses(why?.clause, "why-not-")];
+}
+
 let noticeTimer = 0;
 
-/** A message at the top of the page that disappears by itself; a refusal stays longer. */
+/** A message on the line that the page keeps free for it; it disappears by itself, a refusal later. */
 export function notice(parts, kind = "done") {
   const place = byId("notice");
+  if (place.closest(".page").hidden)
+    document.querySelector(".page:not([hidden]) :is(.page-head, .picture)").after(place);
   clearTimeout(noticeTimer);
-  const clear = () => place.replaceChildren();
-  place.replaceChildren(el("div", { class: `notice ${kind}` }, el("p", {}, ...[parts].flat()),
-    el("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: clear }, icon("close"))));
-  noticeTimer = setTimeout(clear, kind === "done" ? 4000 : 15000);
+  place.replaceChildren(el("p", { class: `notice ${kind}` }, ...[parts].flat()));
+  if (kind === "refused") place.scrollIntoView({ block: "nearest" }); // on a phone it may be out of sight
+  noticeTimer = setTimeout(clearNotice, kind === "done" ? 4000 : 15000);
+}
+
+/** The message is about an action that is over. */
+export function clearNotice() {
+  clearTimeout(noticeTimer);
+  byId("notice").replaceChildren();
 }

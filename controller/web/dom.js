@@ -80,6 +80,12 @@ export function fill(place, value, make) {
   }
 }
 
+/** Set an attribute only if it differs, or remove it: even setting the same value takes the browser time. */
+export function setAttribute(node, name, value) {
+  if (value === null) node.removeAttribute(name);
+  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
+
 /** Set a text only if it differs, so that a live region is announced once. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -92,9 +98,11 @@ export function duration(ms) {
   return `${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;
 }
 
+const CLOCK = new Intl.DateTimeFormat([], { timeStyle: "medium", hour12: false }); // making one takes longer than using it
+
 export function clock(ts) {
   const at = new Date(ts);
-  return Number.isNaN(at.getTime()) ? "" : at.toLocaleTimeString([], { hour12: false });
+  return Number.isNaN(at.getTime()) ? "" : CLOCK.format(at);
 }
 
 export const capitalise = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -9,6 +9,7 @@ import { backColour, backSwatch } from "./picture.js";
 
 const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", device: "Devices at work" };
 const KEPT = 60; // events shown
+const METHODS = { automated_shoe: "Dealt from the automated shoe", manual_shoe: "Dealt from a manual shoe", hand: "Dealt by hand" };
 
 export function showStep(table) {
   const step = table.stopped
@@ -63,13 +64,14 @@ function checklist(steps) {
 export function showDecks(table) {
   const ages = table.decks.map((deck) => deck.age_ms === null ? "" : Math.floor(deck.age_ms / 60000));
   fill(byId("decks"), [table.decks.map(({ age_ms: _, left_ms: __, ...deck }) => deck), ages, table.due], () =>
-    table.decks.map((deck, index) => deckCard(deck, index)));
+    table.decks.map(deckCard));
+  setText(byId("method"), METHODS[table.method] ?? "");
   const left = table.stub_count_rounds - table.rounds_uncounted; // null with a shuffler that counts
   setText(byId("stub-rounds"), table.stub_count_rounds === null ? ""
     : left > 0 ? `The stub must be counted within ${plural(left, "round")}.` : "The stub must be counted in this round.");
 }
 
-function deckCard(deck, index) {
+function deckCard(deck) {
   const present = Object.entries(deck.cards).reduce((sum, [place, number]) => sum + (place === "missing" || place === "gone" ? 0 : number), 0);
   const places = Object.entries(deck.cards).filter(([place]) => place !== "missing" && place !== "gone");
   const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
@@ -78,7 +80,7 @@ function deckCard(deck, index) {
   const age = deck.age_ms === null ? `Not in play yet, ${duration(deck.life_ms)} left`
     : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up"}`;
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
-    backSwatch(deck.back, index),
+    backSwatch(deck.back),
     el("div", { class: "deck-words" },
       el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "Next" }) : null,
         el("span", { class: "deck-state", text: deck.state_words })),
@@ -99,10 +101,23 @@ export function addEvents(list, head = Infinity) {
   const known = new Set(events.map((event) => event.seq));
   const fresh = list.filter((event) => !known.has(event.seq) && !QUIET.test(event.kind));
   events = [...events, ...fresh].sort((a, b) => b.seq - a.seq).slice(0, KEPT);
-  fill(byId("events"), events.map((event) => event.seq), () => events.map((event) => el("li", { class: tone(event.kind) },
+  const place = byId("events");
+  let line = place.firstChild;
+  for (const event of events) // lines that stay are not touched: a list is slow to rebuild
+    if (line?.dataset.seq === String(event.seq)) line = line.nextSibling;
+    else place.insertBefore(eventLine(event), line);
+  while (line) {
+    const next = line.nextSibling;
+    line.remove();
+    line = next;
+  }
+}
+
+function eventLine(event) {
+  return el("li", { class: tone(event.kind), data: { seq: event.seq } },
     el("time", { datetime: event.ts, text: clock(event.ts) }),
     el("span", { class: "event-text", text: event.text }),
-    event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null)));
+    event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null);
 }
 
 const QUIET = /^(command\.|cycle\.completed)/; // traffic between table and devices; the journal page shows it

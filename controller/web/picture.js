@@ -1,7 +1,7 @@
 // The picture of the table, seen from the dealer's side. Every card is one element that glides to its new place when the
 // ledger moves it. The layouts are data: for wide, tall and narrow spaces.
 
-import { capitalise, placeWords, svg } from "./dom.js";
+import { capitalise, placeWords, setAttribute, svg } from "./dom.js";
 
 const CARD = { w: 40, h: 56 };
 
@@ -53,8 +53,7 @@ const NARROW = {
   seat: 38,
 };
 
-function layoutFor(place) {
-  const { clientWidth: wide, clientHeight: high } = place;
+function layoutFor([wide, high]) {
   if (wide < 520) return NARROW;
   return wide / Math.max(1, high) > 1.75 ? WIDE : TALL;
 }
@@ -74,14 +73,17 @@ export function backColour(back) {
   return `hsl(${sum} 52% 38%)`;
 }
 
+let backs = []; // of this table: the pattern belongs to the back, so that decks can be told apart without colours
+export const useBacks = (list) => { backs = list; };
+
 /** A small card back beside a deck's name. */
-export function backSwatch(back, index = 0) {
-  return svg("svg", { class: "swatch", viewBox: "-22 -30 44 60", "aria-hidden": "true" }, cardBack(back, index));
+export function backSwatch(back) {
+  return svg("svg", { class: "swatch", viewBox: "-22 -30 44 60", "aria-hidden": "true" }, cardBack(back));
 }
 
-function cardBack(back, index) {
+function cardBack(back) {
   const [w, h] = [CARD.w, CARD.h];
-  const lines = index % 2 ? "M-13-21 13 5M-13-8 13 18M-13 5 3 21M13-8 0-21" : "M0-21 13-7 0 7-13-7ZM0-7 13 7 0 21-13 7Z";
+  const lines = backs.indexOf(back) % 2 ? "M-13-21 13 5M-13-8 13 18M-13 5 3 21M13-8 0-21" : "M0-21 13-7 0 7-13-7ZM0-7 13 7 0 21-13 7Z";
   return svg("g", { class: "back" },
     svg("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: 5, class: "card-edge" }),
     svg("rect", { x: -w / 2 + 3, y: -h / 2 + 3, width: w - 6, height: h - 6, rx: 3, fill: backColour(back) }),
@@ -97,19 +99,25 @@ function scatter(seed) {
 const FANNED = /^(seat\d+|dealer|exit|held|aside|missing)$/;
 
 export class Picture {
-  constructor(root) {
+  constructor(root, tapSeat) {
     this.root = root;
+    this.tapSeat = tapSeat;
+    this.wagers = [[], false]; // the seats that have wagered, and whether they can be tapped
     this.cards = new Map(); // deck → [{node, place}]
     this.seatNodes = new Map();
     this.deviceNodes = new Map();
     this.layout = null;
     this.shape = "";
-    new ResizeObserver(() => this.last && this.show(this.last)).observe(root.parentElement);
+    this.space = [root.parentElement.clientWidth, root.parentElement.clientHeight]; // asking each time would be slow
+    new ResizeObserver(([{ contentRect: { width, height } }]) => {
+      this.space = [width, height];
+      if (this.last) this.show(this.last);
+    }).observe(root.parentElement);
   }
 
   show(table) {
     this.last = table;
-    const layout = layoutFor(this.root.parentElement);
+    const layout = layoutFor(this.space);
     const shape = JSON.stringify([layout.size, table.seats, table.devices.map((d) => d.name), table.method]);
     if (shape !== this.shape) {
       this.shape = shape;
@@ -119,7 +127,7 @@ export class Picture {
     this.showSeats(table);
     this.showDevices(table);
     this.showCards(table);
-    this.root.setAttribute("aria-label", describe(table));
+    setAttribute(this.root, "aria-label", describe(table));
   }
 
   // --- fixed parts ---------------------------------------------------------------------------------------------
@@ -127,16 +135,16 @@ export class Picture {
   draw(table) {
     const { size, felt, line, boxes } = this.layout;
     this.root.setAttribute("viewBox", `0 0 ${size[0]} ${size[1]}`);
-    this.layers = { ground: svg("g"), cards: svg("g"), badges: svg("g") };
+    this.layers = { ground: svg("g", { "aria-hidden": "true" }), seats: svg("g"), cards: svg("g", { "aria-hidden": "true" }), badges: svg("g", { "aria-hidden": "true" }) };
     this.cards.clear();
     this.seatNodes.clear();
     this.deviceNodes.clear();
     const glow = svg("radialGradient", { id: "felt", cx: "50%", cy: "62%", r: "75%" },
       svg("stop", { offset: "0", class: "felt-light" }), svg("stop", { offset: "1", class: "felt-dark" }));
-    this.root.replaceChildren(svg("defs", {}, glow), this.layers.ground, this.layers.cards, this.layers.badges);
+    this.root.replaceChildren(svg("defs", {}, glow), ...Object.values(this.layers));
     const ground = this.layers.ground;
     ground.append(svg("path", { d: felt, class: "felt", fill: "url(#felt)" }), svg("path", { d: line, class: "felt-line" }));
-    for (let number = 1; number <= table.seats; number++) ground.append(this.drawSeat(number, table.seats));
+    for (let number = 1; number <= table.seats; number++) this.layers.seats.append(this.drawSeat(number, table.seats));
     for (const device of table.devices) if (boxes[device.name]) ground.append(this.drawDevice(device.name, boxes[device.name]));
     if (!table.devices.some((device) => device.name === "shoe") && table.method === "manual_shoe")
       ground.append(box(boxes.shoe, "Shoe"));
@@ -158,11 +166,13 @@ export class Picture {
   drawSeat(number, seats) {
     const [x, y] = this.seatAt(number, seats);
     const r = this.layout.seat;
-    const node = svg("g", { class: "seat", transform: `translate(${x} ${y})` },
+    const tap = () => this.wagers[1] && this.tapSeat(number);
+    const press = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); tap(); } };
+    const node = svg("g", { class: "seat", transform: `translate(${x} ${y})`, data: { seat: number }, onclick: tap, onkeydown: press },
       svg("circle", { r, class: "seat-ring" }),
       svg("circle", { r: r + 6, class: "seat-due" }),
       svg("circle", { cy: -r, r: 18, class: "seat-tag" }),
-      svg("text", { y: 9 - r, class: "seat-number", "text-anchor": "middle", text: number }));
+      svg("text", { y: 9 - r, class: "seat-number", "text-anchor": "middle", "aria-hidden": "true", text: number }));
     this.seatNodes.set(number, node);
     return node;
   }
@@ -187,8 +197,20 @@ export class Picture {
     const stacks = new Map((round && !round.void ? round.stacks : []).map((stack) => [stack.target, stack.state]));
     for (const [number, node] of this.seatNodes) {
       const state = stacks.get(`seat${number}`);
-      node.classList.toggle("playing", (round?.seats ?? table.wagered ?? []).includes(number));
       node.classList.toggle("due", state === "due" || state === "at_exit");
+    }
+    this.showWagers(...this.wagers);
+  }
+
+  /** Mark the seats that play or have wagered; while wagers are taken, each seat is a button. */
+  showWagers(seats, open) {
+    this.wagers = [seats, open];
+    const playing = this.last?.round?.seats ?? seats;
+    for (const [number, node] of this.seatNodes) {
+      node.classList.toggle("playing", playing.includes(number));
+      const button = { role: "button", tabindex: 0, "aria-label": `Seat ${number} has wagered`, "aria-pressed": playing.includes(number) };
+      for (const [name, value] of Object.entries(button)) setAttribute(node, name, open ? value : null);
+      setAttribute(node, "aria-hidden", open ? null : "true"); // the picture's label says who plays
     }
   }
 
@@ -198,7 +220,7 @@ export class Picture {
     for (const device of table.devices) {
       const node = this.deviceNodes.get(device.name);
       if (!node) continue;
-      node.setAttribute("class", `device is-${device.state} link-${device.link}`);
+      setAttribute(node, "class", `device is-${device.state} link-${device.link}`);
       const words = deviceWords(device);
       const quiet = device.state === "ready" || (this.layout === NARROW && device.state === "working");
       node.words.textContent = quiet && !device.hindered ? "" : ` ${words}`;
@@ -208,7 +230,7 @@ export class Picture {
   showCards(table) {
     const badges = new Map(); // place → [cards, …]
     table.decks.forEach((deck, index) => {
-      const cards = this.cards.get(deck.name) ?? this.deal(deck, index);
+      const cards = this.cards.get(deck.name) ?? this.deal(deck);
       this.move(cards, deck);
       this.lay(cards, deck, table.decks.length > 1 ? index : 0, table.decks);
       for (const [place, number] of Object.entries(deck.cards))
@@ -223,11 +245,11 @@ export class Picture {
   }
 
   /** Create the card elements of a deck. */
-  deal(deck, index) {
+  deal(deck) {
     const cards = [];
     const number = Object.values(deck.cards).reduce((sum, n) => sum + Math.max(0, n), 0);
     for (let i = 0; i < number; i++) {
-      const node = svg("g", { class: "card" }, cardBack(deck.back, index));
+      const node = svg("g", { class: "card" }, cardBack(deck.back));
       this.layers.cards.append(node);
       cards.push({ node, place: "", order: i });
     }
@@ -334,7 +356,7 @@ export function deviceWords(device) {
   if (device.state === "out_of_service") return device.out_how || "out of service";
   if (device.hindered) return device.hindered.replaceAll("_", " ");
   if (device.state === "working") return DOING[device.doing] ?? "working";
-  return device.state.replaceAll("_", " ");
+  return device.state_words;
 }
 
 /** The picture as text, for screen readers. */

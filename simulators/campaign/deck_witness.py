@@ -136,7 +136,7 @@ class DeckWitness(Books):
         self._by_hand[event.data["deck"]] = "mixed"
 
     def _cut(self, event: Entry) -> None:
-        deck, depth = event.data["deck"], event.data["depth"]
+        deck, depth = event.data["deck"], event.data.get("depth", event.data.get("least", 0))
         good = LEAST_CUT <= depth < DECK_SIZE and self._by_hand.get(deck) == "mixed"
         self.check("shuffled deck", good, f"deck {deck}, {self._by_hand.get(deck)}, is cut at {depth}")
         self._by_hand[deck] = "cut"

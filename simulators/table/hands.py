@@ -278,12 +278,15 @@ class TableHands:
         for spot in self.spots(ledger.SHOE) if automated else [self.source()]:
             self._fetch(spot, RACK)
 
-    def _expose(self) -> None:
-        """The card that was reported is turned up at the exit, or goes from the deck to the rack."""
+    def _expose(self, target: str) -> None:
+        """The card that was reported is turned up at the exit, or goes from the deck or its hand to the rack."""
         cards, round_ = self.house.cards, self.house.state.round
         if round_ and round_.method is Method.AUTOMATED_SHOE:
+            given = self.house.state.devices["shoe"].at_exit
             at_exit = [card for card in cards.pile(Spot(CardPlace.EXIT, 0)) if not card.face_up]
-            if at_exit:
+            if target and (given is None or given.target != target):
+                cards.move_top(min(1, cards.count(hand(target))), hand(target), RACK)
+            elif at_exit:
                 cards.flip(at_exit[0])
         elif cards.count(self.source()):
             cards.move_top(1, self.source(), RACK)
@@ -440,7 +443,7 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.CollectHand: lambda hands, action: hands.house.cards.move_all(hand(action.target), RACK),
     act.DealCards: lambda hands, action: hands._deal_reported(),
     act.FinishDeal: lambda hands, action: hands._deal_reported(),
-    act.ReportFaceUp: lambda hands, action: hands._expose(),
+    act.ReportFaceUp: lambda hands, action: hands._expose(action.target),
     act.GatherCards: lambda hands, action: hands.gather(action.deck, action.place),
     act.GatherAll: lambda hands, action: hands.gather_all(action.deck),
     act.FreeJam: lambda hands, action: hands.free_jam(action.device),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from controller.api import event_stream
 from controller.api.event_stream import MAX_UNSENT, Reader, Stream, message
 from controller.api.fair_queue import FairQueue
 from controller.core.events.event import Entry
@@ -104,3 +105,38 @@ def test_a_reader_that_takes_nothing_is_sent_away(listening: bool) -> None:
         return sent
 
     assert asyncio.run(asyncio.wait_for(sent_before(), LIMIT_S)) >= MAX_UNSENT
+
+
+def test_a_person_who_waits_is_shown_the_effect_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other people and devices do is gathered for a moment; here, that moment never ends."""
+    for name in ("VIEW_S", "GATHER_S"):
+        monkeypatch.setattr(event_stream, name, 1e6)
+
+    async def written() -> list[bytes]:
+        daemon = QuietDaemon()
+        stream = Stream(daemon, lambda: b"{}", FairQueue())  # type: ignore[arg-type]
+        got: list[bytes] = []
+        arrived = asyncio.Event()
+
+        async def missed(upto: int) -> list[bytes]:
+            return []
+
+        async def send(data: bytes) -> None:
+            pass
+
+        def write(data: bytes) -> int:
+            got.append(data)
+            arrived.set()
+            return 0
+
+        reading = asyncio.create_task(stream.read(Reader("", write, lambda: None), missed, send))
+        await asyncio.sleep(0)
+        daemon.happens()
+        stream.send_view_now()
+        await arrived.wait()
+        await stream.close()
+        await reading
+        return got
+
+    (data,) = asyncio.run(asyncio.wait_for(written(), LIMIT_S))
+    assert [line for line in data.split(b"\n") if line.startswith(b"event")] == [b"event: journal", b"event: table"]

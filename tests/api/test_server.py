@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import os
@@ -58,3 +59,23 @@ def test_a_sandbox_that_forbids_ports_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(socket, "socket", forbidden)
     with pytest.raises(OSError, match=r"127\.0\.0\.1:8053: .* set this address in shoed\.socket"):
         server.tcp_socket("127.0.0.1", 8053)
+
+
+def test_a_small_answer_is_sent_at_once() -> None:
+    """Otherwise the kernel holds it back until the last one was acknowledged: 40 ms for every tap."""
+
+    async def undelayed() -> int:
+        with server.tcp_socket("127.0.0.1", 0) as sock:
+            found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+            def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                transport_socket = writer.get_extra_info("socket")
+                found.set_result(transport_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+                writer.close()
+
+            async with await asyncio.start_server(accepted, sock=sock):
+                _, writer = await asyncio.open_connection(*sock.getsockname())
+                writer.close()
+                return await found
+
+    assert asyncio.run(undelayed()) == 1

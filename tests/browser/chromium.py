@@ -221,7 +221,8 @@ class Page:
         x, y = self.wait(
             f"""(() => {{
               const node = window.wanted = [...document.querySelectorAll({json.dumps(selector)})].find(node =>
-                node.checkVisibility() && !node.disabled && node.innerText.includes({json.dumps(words)}));
+                node.checkVisibility() && !node.disabled && node.ariaDisabled !== "true"
+                && (node.innerText ?? node.textContent).includes({json.dumps(words)}));
               if (!node) return null;
               node.scrollIntoView({{block: "center", behavior: "instant"}});
               const box = node.getBoundingClientRect();

@@ -23,6 +23,7 @@ from tests.browser.chromium import Browser, Page
 
 PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
 CHOICES = {"method": "manual shoe"}  # where people do not choose the first one
+OFFER = "#offers button:not(:disabled, [aria-disabled=true])"
 UP_S = 30.0
 
 
@@ -214,7 +215,7 @@ class Person:
         taken: list[str] = []
         for _ in range(most):
             self.page.wait(
-                f"({until}) || document.querySelector('#offers button:not(:disabled)') !== null"
+                f"({until}) || document.querySelector('{OFFER}') !== null"
                 " && !document.body.classList.contains('stale')",
                 within=60,
             )
@@ -228,10 +229,10 @@ class Person:
         """Press the button that answers the step, fill in what it asks, and wait until the table has moved on."""
         found: str = self.page.js("document.querySelector('#step-text').innerText")
         before = self.shoed.get("table")["seq"]
-        if not self.page.js("document.querySelector('#offers button:not(:disabled)') !== null"):
+        if not self.page.js(f"document.querySelector('{OFFER}') !== null"):
             return ""
         self.page.js("document.querySelector('#notice button')?.click()")  # what was noticed before
-        self.page.click("#offers button:not(:disabled)")
+        self.page.click(OFFER)
         self.page.wait(
             "document.querySelector('dialog').open || document.querySelector('.notice') !== null"
             f" || document.querySelector('#step-text').innerText !== {json.dumps(found)}"
@@ -242,7 +243,6 @@ class Person:
         while self.shoed.get("table")["seq"] == before:
             assert time.monotonic() < end, f"nothing happened after {found!r}: {self.page.text('#notice')}"
         self.page.wait(f"Number(document.body.dataset.seq) > {before}")
-        self.page.js("document.querySelector('#notice button')?.click()")  # it may have disappeared by itself
         return found
 
     def act(self, action: str, **fields: str) -> None:
@@ -284,9 +284,6 @@ class Person:
             elif name == "cards":
                 for digit in str(self._cards(picture, given)):
                     self.page.click(f"{field} .pad button", digit)
-            elif name == "depth":
-                self.page.click(f"{field} .pad button", "2")
-                self.page.click(f"{field} .pad button", "0")
             elif not self.page.js(f"!!document.querySelector('{field} [aria-pressed=true]')"):
                 self.page.click(f"{field} .choice", CHOICES.get(name, ""))
         self.submit()

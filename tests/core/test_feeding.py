@@ -72,7 +72,7 @@ def test_the_ledger_follows_the_deck_from_the_shuffler_into_the_hand() -> None:
     assert house.deck("red-1") is DeckState.DELIVERED
     assert house.find("deck.delivered")[-1].clause == ("5.B",)
     assert house.state.decks["red-1"].counted, "the shuffler has counted it"
-    assert house.table.next_step().text == "Take deck red-1 into the hand."
+    assert house.table.next_step().text == "Take deck red-1 into your hand."
     house.ask(act.LoadDeck, "red-1")
     assert house.state.decks["red-1"].cards == {"hand": 53}
     assert house.at() is TableState.BETTING
@@ -120,7 +120,7 @@ def test_a_deck_that_arrives_in_the_shoe_after_the_method_was_changed_is_taken_o
     house._done("shuffler", id, "Deliver", wire.Outcome.COMPLETE, 53)
     assert house.state.decks["red-1"].cards == {"shoe": 53}
     assert house.deck("red-1") is DeckState.RECALLED
-    assert house.table.next_step().text == "Gather the cards at the shoe and count them."
+    assert house.table.next_step().text == "Gather the cards from the shoe and count them."
     house.auto_work = True
     house.work()
     assert house.at() is TableState.BETTING

@@ -140,3 +140,33 @@ def test_a_stack_at_the_exit_is_a_step_for_hands() -> None:
     house.play()
     found = [step for step in house.steps if step.by_hand is ByHand.TAKE and step.device == "shoe"]
     assert {(step.by, step.do) for step in found} == {((Role.DEALER,), ())}
+
+
+def test_a_pulled_cable_is_the_headline_at_once() -> None:
+    """Long before the grace period ends and the round becomes void."""
+    house = House()
+    house.open()
+    house.auto_take = False
+    house.ask(act.CloseBets, (1, 2))
+    house.disconnect("shoe")
+    step = house.table.next_step()
+    assert step.text == "The shoe is offline: check its cable and power."
+    assert step.why == "If it is not back within 10 seconds, the round is void."
+    assert (step.clause, step.by_hand, step.device) == (("13.G",), ByHand.CHECK, "shoe")
+    house.connect("shoe")
+    assert house.table.next_step().text == "Take the stack to seat 1, face down."
+
+
+@pytest.mark.parametrize("betting", [True, False])
+def test_an_offline_shuffler_is_in_the_headline_and_the_round_goes_on(betting: bool) -> None:
+    house = House()
+    house.open()
+    house.auto_take = False
+    if not betting:
+        house.ask(act.CloseBets, (1, 2))
+    before = house.table.next_step()
+    house.disconnect("shuffler")
+    step = house.table.next_step()
+    assert step.text == f"The shuffler is offline. {before.text}"
+    assert step.why == f"Check its cable and power. {before.why}"
+    assert (step.do, step.by_hand) == (before.do, before.by_hand)

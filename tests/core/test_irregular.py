@@ -6,7 +6,9 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.actions import Role
+from controller.core.history import rebuild
 from controller.core.machines import DeckState, TableState
+from controller.core.names import place_name
 from controller.core.setup import Setup, ShufflerKind
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
@@ -18,6 +20,7 @@ ONE = Setup(backs=("red",))
 MANUAL = Setup(method=Method.MANUAL_SHOE, backs=("red",), shuffler=None)
 HAND = Setup(method=Method.HAND, backs=("red",), shuffler=ShufflerKind())
 AUTOMATED = Setup(backs=("red",), shuffler=None)
+TAKEN_FIRST = "the cards of the stack last taken from the shoe come first"
 
 
 def voided(house: House, *clauses: str) -> None:
@@ -128,6 +131,99 @@ def test_a_face_up_card_at_the_exit_that_the_dealer_sees() -> None:
     assert house.state.decks["red-1"].cards["seat1"] == 3
     assert house.state.decks["red-1"].cards["rack"] == 1 + 53 - 7
     assert house.refused(act.ReportFaceUp).clause == ("13.A",)
+
+
+@clause("13.A")
+def test_a_face_up_card_that_is_seen_after_its_stack_was_taken() -> None:
+    """It goes from the hand to the rack, and the hand gets another after the stack that is at the exit."""
+    house = House(ONE).open()
+    house.auto_take = False
+    house.ask(act.CloseBets, (1, 2, 3))
+    house.take("shoe")
+    house.tick()
+    assert house.state.devices["shoe"].at_exit
+    house.ask(act.ReportFaceUp, "seat1")
+    house.move("red-1", "seat1", "rack", 1)
+    house.auto_take = True
+    house.tick()
+    cards = house.state.decks["red-1"].cards
+    assert (cards["seat1"], cards["seat2"], cards["seat3"], cards["dealer"]) == (3, 3, 3, 3)
+    asked = [(e.data["target"], e.data["cards"]) for e in house.find("stack.taken")]
+    assert asked == [("seat1", 3), ("seat2", 3), ("seat1", 1), ("seat3", 3), ("dealer", 3)]
+    assert house.refused(act.ReportWrongNumber, "seat1", 3).data["reason"] == "3 is the right number of cards"
+    assert rebuild(house.events, 1)["hands"]["seat1"]["cards"] == 3
+    house.finish()
+    house.work()
+    assert house.find("round.completed")
+    same_after_snapshot(house)
+
+
+@clause("13.A", "10.B(3)(4)")
+@pytest.mark.parametrize("formed", [False, True])
+def test_a_hand_gets_its_card_before_the_dealers_stack_that_is_held(formed: bool) -> None:
+    house = House(Setup(hold_dealer=True)).open()
+    house.auto_work = False
+    house.ask(act.CloseBets, (1,))
+    house.step()
+    house.take("shoe")
+    if formed:
+        house.step()
+        assert house.at() is TableState.ACTING
+    house.ask(act.ReportFaceUp, "seat1")
+    house.move("red-1", "seat1", "rack", 1)
+    house.auto_work = True
+    house.tick()
+    assert house.at() is TableState.ACTING
+    cards = house.state.decks["red-1"].cards
+    assert (cards["seat1"], cards["held"], cards.get("dealer", 0)) == (3, 3, 0)
+    house.ask(act.PlayersActed)
+    assert cards["dealer"] == 3
+    house.ask(act.RevealDealer)
+    house.ask(act.CollectAll)
+    assert house.find("round.completed")
+
+
+@clause("13.A")
+def test_a_face_up_card_needs_a_hand_that_has_cards() -> None:
+    house = House(ONE).open()
+    house.auto_work = False
+    house.ask(act.CloseBets, (1, 2))
+    nothing = house.refused(act.ReportFaceUp)
+    assert (nothing.clause, nothing.data["reason"]) == (("13.A",), "there is no stack at the shoe's exit")
+    assert house.refused(act.ReportFaceUp, "seat2").data["reason"] == "seat 2 has no cards yet"
+    assert house.refused(act.ReportFaceUp, "seat5").clause == ("2.A",)
+    house.auto_work = True
+    house.tick()
+    assert house.at() is TableState.ACTING
+    over = house.refused(act.ReportFaceUp, "seat1")
+    assert over.data["reason"] == "all hands have their cards"
+
+
+@clause("13.B")
+def test_a_second_face_up_card_in_a_hand_voids_the_deal() -> None:
+    house = House(ONE).open()
+    house.auto_take = False
+    house.ask(act.CloseBets, (1, 2))
+    house.ask(act.ReportFaceUp, "seat1")
+    house.take("shoe")
+    house.auto_take = True
+    house.ask(act.ReportFaceUp, "seat1")
+    house.move("red-1", "seat1", "rack", 1)
+    voided(house, "13.B")
+
+
+@clause("13.A")
+@pytest.mark.parametrize("setup", [MANUAL, HAND])
+def test_the_hand_of_a_face_up_card_that_the_dealer_replaces_is_recorded(setup: Setup) -> None:
+    house = House(setup).open()
+    house.ask(act.CloseBets, (1, 2))
+    house.ask(act.DealCards, "seat1")
+    house.move("red-1", house_source(house), "rack", 1)
+    house.ask(act.ReportFaceUp, "seat1")
+    assert house.state.decks["red-1"].cards["seat1"] == 1
+    assert house.find("card.face_up")[0].data["target"] == "seat1"
+    house.deal_by_hand()
+    assert house.state.decks["red-1"].cards["seat1"] == 3
 
 
 # --- C, D, E --------------------------------------------------------------------------------------------------------
@@ -262,7 +358,10 @@ def test_the_void_is_a_procedure_and_no_step_can_be_skipped() -> None:
     for at, place in enumerate(order):
         assert place.replace("seat", "seat ") in house.table.next_step().text
         for later in order[at + 1 :]:
-            assert house.refused(act.GatherCards, "red-1", later, 3).data["possible_when"] == f"{place} is empty"
+            assert (
+                house.refused(act.GatherCards, "red-1", later, 3).data["reason"]
+                == f"the cards of {place_name(place)} come first"
+            )
         house.ask(act.GatherCards, "red-1", place, house.state.decks["red-1"].cards[place])
     assert house.at() is TableState.WAITING
     assert house.deck("red-1") is DeckState.STACKED
@@ -293,7 +392,7 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     step = house.table.next_step()
     assert step.text == "Put the cards last taken from the shoe on the pile and count them."
     assert step.do[-1] == {"action": "gather_cards", "deck": "red-1", "place": "taken"}
-    assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["possible_when"] == "taken is empty"
+    assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["reason"] == TAKEN_FIRST
     house.ask(act.GatherCards, "red-1", "taken", exit_)
     house.move_all("rack" if what == "stub" else "seat1", "table")
     if what == "stack":  # cards ejected for the pile go there without a question

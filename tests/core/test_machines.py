@@ -21,6 +21,7 @@ from controller.core.machines import (
     StateMachine,
     TableState,
 )
+from controller.core.names import state_name
 from controller.core.state import decode, encode
 from controller.core.table import Table
 from tests.support.core_driver import WHO, House, house_in
@@ -95,7 +96,7 @@ def test_a_person_is_told_why_not(state: TableState) -> None:
         assert event.kind == "action.refused", (state, kind)
         assert event.data["possible_when"]
         if kind is not act.CloseBets:  # its refusal says what is missing
-            assert event.data["reason"] == f"the table is {state.replace('_', ' ')}"
+            assert event.data["reason"] == f"the table is {state_name(state)}"
             assert event.data["possible_when"].startswith("the table is ")
 
 

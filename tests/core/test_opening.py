@@ -305,6 +305,6 @@ def test_people_do_only_what_is_theirs() -> None:
         (act.RemoveDeck, ("red-1",)),
         (act.DirectReshuffle, ("red-1",)),
     ):
-        assert house.refused(kind, *fields, role=Role.AUDITOR).data["reason"] == "not in the role of auditor"
+        assert house.refused(kind, *fields, role=Role.AUDITOR).data["reason"] == "an auditor may not do this"
     assert house.refused(act.UnloadDeck, "nobody").data["reason"] == "deck nobody is not at the table"
     assert house.refused(act.TestDevice, "camera").data["reason"] == "the table has no camera"

@@ -89,7 +89,7 @@ def test_a_deck_that_was_lifted_out_is_found_and_shuffled_again() -> None:
     house = House(ONE).open()
     taken_by_hand(house, "shoe")
     assert house.state.decks["red-1"].cards == {"missing": 53}
-    assert "53 cards of deck red-1 are missing" in house.table.next_step().text
+    assert "Find 53 cards of deck red-1" in house.table.next_step().text
     house.work()
     assert house.at() is TableState.BETTING
     same_after_snapshot(house)

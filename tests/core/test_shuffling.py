@@ -177,6 +177,18 @@ def test_the_cover_card_is_at_least_ten_cards_down(depth: int, good: bool) -> No
         assert house.refused(act.LoadDeck, "red-1").clause == ("5.E", "5.F")
 
 
+@clause("5.F")
+def test_a_cut_of_unknown_depth_is_confirmed_to_be_deep_enough() -> None:
+    house = House(NO_SHUFFLER)
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red", prepared=True)
+    house.ask(act.CutDeck, "red-1")
+    (cut,) = house.find("cut.made")
+    assert (cut.clause, cut.data["least"], cut.data.get("depth")) == (("5.F",), 10, None)
+    assert cut.event.sentence() == "dana cut deck red-1, at least 10 cards from the top."
+    assert house.deck("red-1") is DeckState.CUT
+
+
 @clause("5.E")
 def test_a_deck_from_the_shuffler_is_not_cut() -> None:
     house = House(Setup(backs=("red",), shuffler=ShufflerKind(counts=True))).open()

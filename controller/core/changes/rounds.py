@@ -28,6 +28,7 @@ from controller.core.events.rounds import (
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.state import Round, State
 from controller.games.game import Method
+from firmware_bridge.wire.messages import Dispense
 
 
 @changes(SeatsWagered, BetsClosed)
@@ -71,9 +72,22 @@ def _face_up(state: State, event: CardFoundFaceUp) -> None:
     round_ = _now(state)
     round_.face_up += 1
     round_.to_rack += event.to_rack
+    if any(place == event.target for place, _, _ in event.moves):
+        _deal_again(state, round_, event.target)
     device = state.devices.get(event.device)
     if device and device.doing:
         device.doing.face_up += 1
+
+
+def _deal_again(state: State, round_: Round, target: str) -> None:
+    """A hand lost a card: it gets another, after the stack that is on its way to the exit now."""
+    shoe, plan = state.devices["shoe"], round_.plan
+    last = max(number for number, stack in enumerate(plan[: round_.dealt]) if stack.target == target)
+    plan[last] = PlannedStack(target, plan[last].cards - 1)
+    command = shoe.doing.command if shoe.doing else None
+    holding = isinstance(command, Dispense) and command.hold  # that stack stays inside for now
+    under_way = shoe.at_exit or (command and not holding) or round_.in_hand
+    plan.insert(round_.dealt + (1 if under_way else 0), PlannedStack(target, 1))
 
 
 @changes(CardTurned)
@@ -87,7 +101,8 @@ def _turned(state: State, event: CardTurned) -> None:
 def _taken(state: State, event: StackTakenToHand) -> None:
     round_ = _now(state)
     round_.to_rack = 0
-    round_.held = False
+    if round_.plan[round_.dealt].held:
+        round_.held = False
     device = state.devices.get(event.device)
     if device:
         device.at_exit = None

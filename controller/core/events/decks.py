@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.core.events.event import Event, Move, PersonEvent
-from controller.core.names import cards, place_name
+from controller.core.names import cards, place_name, plural
 
 
 class DeckReceived(PersonEvent):
@@ -190,14 +190,17 @@ class CountRejected(Event):
 
 
 class CutMade(PersonEvent):
-    """The cover card went in `depth` cards from the top."""
+    """The cover card went in `depth` cards from the top, or, if nobody counted them, `least` or more."""
 
     kind = "cut.made"
     deck: str
-    depth: int
+    depth: int | None = None
+    least: int = 0
 
     def sentence(self) -> str:
-        return f"{self.who} cut deck {self.deck} at {cards(self.depth)}."
+        if self.depth is None:
+            return f"{self.who} cut deck {self.deck}, at least {cards(self.least)} from the top."
+        return f"{self.who} cut deck {self.deck}, {cards(self.depth)} from the top."
 
 
 class CutRecutRequired(PersonEvent):
@@ -300,7 +303,7 @@ class DeckChangeDue(Event):
     left_ms: int
 
     def sentence(self) -> str:
-        return f"Deck {self.deck} must be changed within {self.left_ms // 60_000} minutes."
+        return f"Deck {self.deck} must be changed within {plural(self.left_ms // 60_000, 'minute')}."
 
 
 class DeckLockedOut(Event):

@@ -31,7 +31,7 @@ class DeviceLost(DeviceFact):
     detail: str
 
     def sentence(self) -> str:
-        return f"The {self.device} does not answer."
+        return f"The {self.device} is offline."
 
 
 class DeviceIdentified(DeviceFact):
@@ -320,7 +320,9 @@ class CycleFailed(DeviceFact):
     reason: str
 
     def sentence(self) -> str:
-        return f"{command_name(self.command).capitalize()} by the {self.device} failed: {spoken(self.reason)}."
+        if " " in self.reason:
+            return f"The {self.device} {self.reason}."
+        return f"The {self.device} refused to {command_name(self.command)}: {spoken(self.reason)}."
 
 
 class CycleLost(DeviceFact):

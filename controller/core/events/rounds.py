@@ -225,7 +225,7 @@ class MisdealAnswered(PersonEvent):
 
 
 class CardFoundFaceUp(Event):
-    """A card is face up: it goes to the rack, now or from the stack that it is in (`to_rack`)."""
+    """A card of `target` is face up: it goes to the rack, from its hand or the deck, or with its stack (`to_rack`)."""
 
     kind = "card.face_up"
     seen_by_devices = True
@@ -235,9 +235,11 @@ class CardFoundFaceUp(Event):
     moves: list[Move]
     device: str = ""
     who: str = ""
+    target: str = ""
 
     def sentence(self) -> str:
-        return "A card was found face up."
+        where = f" in the cards for {place_name(self.target)}" if self.target else ""
+        return f"A card was found face up{where}."
 
 
 class CardDrawnInError(PersonEvent):

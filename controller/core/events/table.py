@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from controller.core.events.event import Actor, Event, PersonEvent
-from controller.core.names import spoken
+from controller.core.names import spoken, warning_name
 
 # --- the table ------------------------------------------------------------------------------------------------------
 
@@ -141,7 +141,9 @@ class SeatsWagered(PersonEvent):
     seats: list[int]
 
     def sentence(self) -> str:
-        return f"Wagers at seats {', '.join(map(str, self.seats))}."
+        if not self.seats:
+            return "No seat has wagered."
+        return f"Wagers at seat{'s' * (len(self.seats) > 1)} {', '.join(map(str, self.seats))}."
 
 
 class BetsClosed(PersonEvent):
@@ -172,7 +174,7 @@ class ActionRefused(PersonEvent):
     cards: int | None = None
 
     def sentence(self) -> str:
-        return f"Refused {spoken(self.action)} by {self.who}: {self.reason}."
+        return f'Refused "{spoken(self.action).capitalize()}" by {self.who}: {self.reason}.'
 
 
 class CutRefused(ActionRefused):
@@ -207,7 +209,7 @@ class WarningCauseGone(Event):
     warning: str
 
     def sentence(self) -> str:
-        return f"The cause of the warning {self.warning} is gone."
+        return f"The cause of the warning is gone: {warning_name(self.warning)}."
 
 
 class WarningCleared(PersonEvent):
@@ -218,7 +220,7 @@ class WarningCleared(PersonEvent):
     role: str
 
     def sentence(self) -> str:
-        return f"{self.who} cleared the warning {self.warning}."
+        return f"{self.who} cleared the warning: {warning_name(self.warning)}."
 
 
 # --- the host and its people ----------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def dispensing(d: Decision) -> bool:
     if stack is None or waits_for_players(round_):
         return False
     rule = Rule.DEALER_STACK if stack.held else Rule.DEAL_STACKS
-    if round_.held:
+    if round_.held and stack.held:
         give(d, "shoe", Release, Rule.REVEAL_DEALER, deck=round_.deck, target=stack.target)
     elif state.decks[round_.deck].cards.get(ledger.ASIDE):
         deal_card_set_aside(d)

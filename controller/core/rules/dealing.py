@@ -41,7 +41,7 @@ from controller.core.events.rounds import (
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
-from controller.core.names import place_name
+from controller.core.names import place_name, plural
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.gathering import emptied_by_device, record_difference
 from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
@@ -123,7 +123,7 @@ def waits_for_players(round_: Round) -> bool:
     if round_.acted:
         return False
     stack = next_stack(round_)
-    return stack is not None and (stack.after_acting or round_.held)
+    return stack is not None and (stack.after_acting or (round_.held and stack.held))
 
 
 def stub_may_leave(state: State, round_: Round) -> bool:
@@ -166,7 +166,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
         void(
             d,
             Rule.WRONG_NUMBER,
-            reason=f"the shoe counted {number} cards for {place_name(given.target)} instead of {asked}",
+            reason=f"the shoe counted {plural(number, 'card')} for {place_name(given.target)} instead of {asked}",
         )
 
 
@@ -201,7 +201,7 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
         void(
             d,
             Rule.WRONG_NUMBER,
-            reason=f"{number} cards were taken to {place_name(given.target)}, {there} were at the exit",
+            reason=f"of {plural(there, 'card')} at the exit, {number} went to {place_name(given.target)}",
         )
 
 
@@ -256,8 +256,8 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
     due = stack.cards - d.round.in_hand
     if not 1 <= act.cards <= due:
         return Refusal(
-            f"{hand} gets {due} now",
-            "the number is right, or is reported as wrong",
+            f"{hand} gets {plural(due, 'card')} now",
+            "no more than that is dealt; report another number as wrong",
             (Rule.DEALING, Rule.WRONG_NUMBER),
         )
     _deal(d, stack.target, act.cards)

@@ -30,6 +30,7 @@ from controller.core.events.devices import (
 from controller.core.events.event import Cause
 from controller.core.events.rounds import CardFoundFaceUp, StackTakenToHand, StubRemoved
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.names import spoken
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
@@ -132,7 +133,11 @@ def answered(d: Decision, report: CommandReply) -> None:
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         _brought_out(d, name, given, 0)
     else:
-        why = "does not know what became of a command" if outcome == "unknown" else f"refused: {reason.name.lower()}"
+        why = (
+            "does not know what became of a command"
+            if outcome == "unknown"
+            else f"refused: {spoken(reason.name.lower())}"
+        )
         cycle_failed(d, name, given, why)
 
 
@@ -191,7 +196,7 @@ def _in_full(name: str, happened: wire.AnyEvent) -> DeviceReported:
 
 
 def _fault(d: Decision, name: str, happened: wire.Fault) -> None:
-    failed(d, name, f"reports a fault: {happened.code.name.lower()}")
+    failed(d, name, f"reports a fault: {spoken(happened.code.name.lower())}")
 
 
 def _jam(d: Decision, name: str, happened: wire.Jam) -> None:

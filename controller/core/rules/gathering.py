@@ -29,6 +29,7 @@ from controller.core.events.decks import (
 from controller.core.events.devices import CardsPresented, ExitEmptied
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.names import place_name, plural
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.guards import STOPS
 from controller.core.state import Device, Given, State
@@ -125,7 +126,7 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
         record_difference(d, act.deck, act.place, moves)
         return None
     if act.place not in (place, device):
-        return Refusal(f"the cards at {place} come first", f"{place} is empty")
+        return Refusal(f"the cards of {place_name(place)} come first", "they have been gathered")
     if emptied_by_device(state, place):
         return Refusal(f"the {device} brings its cards out itself", f"the {device} cannot be used", (Rule.SHOE_STOPS,))
     refusal = impossible(state, act.cards) or doubtful_place(state, act.deck, cards, place, act.cards)
@@ -248,7 +249,7 @@ def declare_missing(d: Decision, act: DeclareMissing) -> Refusal | None:
             d,
             act.deck,
             Rule.WRONG_COUNT,
-            reason=f"{missing} cards are missing" if missing > 0 else "there are too many cards",
+            reason=f"{plural(abs(missing), 'card')} {'missing' if missing > 0 else 'too many'}",
         )
     moves = [(ledger.MISSING, ledger.GONE, missing)]
     d.emit(MissingDeclared(deck=act.deck, cards=missing, moves=moves, who=act.who), Rule.WRONG_COUNT)

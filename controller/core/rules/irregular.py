@@ -21,7 +21,7 @@ from controller.core.events.rounds import (
     MisdealAnswered,
     RoundVoided,
 )
-from controller.core.names import place_name
+from controller.core.names import place_name, plural
 from controller.core.rules.counting import impossible
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import SOURCE
@@ -40,12 +40,17 @@ def void(d: Decision, *rules: Rule, reason: str) -> None:
 
 
 @enforces(Rule.FACE_UP, Rule.SECOND_FACE_UP)
-def found_face_up(d: Decision, *, device: str = "", moves: list[ledger.Move] | None = None) -> None:
-    """A card is face up: it goes to the rack, now from the deck, or later from the stack it is in."""
+def found_face_up(d: Decision, *, device: str = "", target: str = "", moves: list[ledger.Move] | None = None) -> None:
+    """A card is face up: it goes to the rack, now from the deck or a hand, or later from the stack it is in."""
     second = d.round.face_up > 0
     d.emit(
         CardFoundFaceUp(
-            round=d.round.number, deck=d.round.deck, to_rack=0 if moves else 1, moves=moves or [], device=device
+            round=d.round.number,
+            deck=d.round.deck,
+            to_rack=0 if moves else 1,
+            moves=moves or [],
+            device=device,
+            target=target,
         ),
         Rule.SECOND_FACE_UP if second else Rule.FACE_UP,
     )
@@ -55,19 +60,35 @@ def found_face_up(d: Decision, *, device: str = "", moves: list[ledger.Move] | N
 
 @handles(ReportFaceUp)
 def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
-    """The dealer found a card face up."""
-    source = SOURCE[d.round.method]
+    """The dealer found a card face up: in the deck, in the stack at the exit, or in a hand that was just dealt.
+
+    Dealing by hand, the dealer replaces it at once: whatever hand it was meant for, the deck has one card less. The
+    automated shoe deals another card to a hand whose stack was already taken.
+    """
+    source, cards = SOURCE[d.round.method], d.state.decks[d.round.deck].cards
+    if act.target and act.target not in {stack.target for stack in d.round.plan}:
+        return no_such_hand(act.target)
     if d.round.dealt >= len(d.round.plan):
         return Refusal("all hands have their cards", "cards are still to be dealt", (Rule.FACE_UP,))
     if d.round.method is not Method.AUTOMATED_SHOE:
-        if not d.state.decks[d.round.deck].cards.get(source):
+        if not cards.get(source):
             return Refusal("there are no cards left to deal", "cards are being dealt", (Rule.FACE_UP,))
-        found_face_up(d, moves=[(source, ledger.RACK, 1)])
+        found_face_up(d, target=act.target, moves=[(source, ledger.RACK, 1)])
         return None
-    if d.state.devices["shoe"].at_exit is None:
-        return Refusal("there is no stack at the shoe's exit", "the stack with that card is there", (Rule.FACE_UP,))
-    found_face_up(d)
+    at_exit = d.state.devices["shoe"].at_exit
+    if at_exit and at_exit.target == (act.target or at_exit.target):
+        found_face_up(d, target=act.target)
+        return None
+    if not cards.get(act.target):
+        where = f"{place_name(act.target)} has no cards yet" if act.target else "there is no stack at the shoe's exit"
+        return Refusal(where, "the hand with the face-up card is named", (Rule.FACE_UP,))
+    found_face_up(d, target=act.target, moves=[(act.target, ledger.RACK, 1)])
     return None
+
+
+def no_such_hand(target: str) -> Refusal:
+    """Refuse a hand that is not dealt in this round."""
+    return Refusal(f"{place_name(target)} has no hand in this round", "a hand of this round is named", (Rule.SEATS,))
 
 
 @enforces(Rule.DRAWN_IN_ERROR)
@@ -95,9 +116,7 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
     """A hand has too few or too many cards."""
     share = sum(stack.cards for stack in d.round.plan if stack.target == act.target)
     if not share:
-        return Refusal(
-            f"{place_name(act.target)} has no hand in this round", "a hand of this round is named", (Rule.SEATS,)
-        )
+        return no_such_hand(act.target)
     refusal = impossible(d.state, act.cards, Rule.WRONG_NUMBER)
     if refusal:
         return refusal
@@ -107,7 +126,7 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
         HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),
         Rule.WRONG_NUMBER,
     )
-    void(d, Rule.WRONG_NUMBER, reason=f"{place_name(act.target)} has {act.cards} cards instead of {share}")
+    void(d, Rule.WRONG_NUMBER, reason=f"{place_name(act.target)} has {plural(act.cards, 'card')} instead of {share}")
     return None
 
 

@@ -49,7 +49,7 @@ from controller.core.events.table import (
     WarningCauseGone,
 )
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import canonical, spoken
+from controller.core.names import canonical, place_name, state_name
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
 from controller.core.rules.warnings import warn
@@ -172,7 +172,7 @@ def spread(d: Decision, act: SpreadDeck) -> Refusal | None:
     idle = d.state.table is TableState.IDLE
     if not idle and deck.state is not DeckState.VERIFIED:
         return Refusal(
-            f"deck {act.deck} is {spoken(deck.state)}",
+            f"deck {act.deck} is {state_name(deck.state)}",
             "the deck is verified, or the table is idle",
             (Rule.SPREAD_DECK,),
         )
@@ -220,7 +220,7 @@ def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
     elsewhere = [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
     if elsewhere:
         return Refusal(
-            f"cards of deck {act.deck} are still at: {', '.join(sorted(elsewhere))}",
+            f"cards of deck {act.deck} are still elsewhere: {', '.join(map(place_name, sorted(elsewhere)))}",
             "all its cards are on the table, or the missing ones are declared",
             (Rule.WRONG_COUNT,),
         )
@@ -256,7 +256,9 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
     for name, deck in d.state.decks.items():
         elsewhere = [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
         if elsewhere:
-            return Refusal(f"cards of deck {name} are at {elsewhere[0]}", "all its cards are together")
+            return Refusal(
+                f"cards of deck {name} are elsewhere: {place_name(elsewhere[0])}", "all its cards are together"
+            )
     for name in list(d.state.decks):
         _remove(d, name, act.who)
     d.emit(TableClosed(who=act.who, wagers=d.state.seats))

@@ -196,7 +196,7 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
     refusal = _never_cut(d.state)
     if refusal:
         return refusal
-    if not least <= act.depth < size:
+    if act.depth is not None and not least <= act.depth < size:
         refusal = Refusal(
             f"the cover card is {act.depth} cards from the top",
             f"it is {least} to {size - 1} cards from the top",
@@ -204,7 +204,8 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
         )
         d.refuse(act, refusal, CutRefused)
         return None
-    d.emit(CutMade(deck=act.deck, depth=act.depth, who=act.who), Rule.CUT_DEPTH)
+    least = least if act.depth is None else 0  # confirmed by a person, or known from the number
+    d.emit(CutMade(deck=act.deck, depth=act.depth, least=least, who=act.who), Rule.CUT_DEPTH)
     return None
 
 

@@ -1,0 +1,104 @@
+"""Sentences that people read: no identifiers, one card is not 1 cards, and what happened is in ordinary English."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core import actions as act
+from controller.core import ledger
+from controller.core.actions import Role
+from controller.core.events import decks, devices, rounds, table
+from controller.core.events.event import Event
+from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.names import cards, place_name, sentence, state_name, warning_name
+from controller.core.rules.warnings import WARNINGS
+from tests.support.core_driver import House
+
+SENTENCES: list[tuple[Event, str]] = [
+    (table.WarningCauseGone(warning="shoe.lost"), "The cause of the warning is gone: shoe offline."),
+    (
+        table.WarningCleared(warning="red-1.count", who="Flo", role="floor"),
+        "Flo cleared the warning: count of deck red-1.",
+    ),
+    (table.SeatsWagered(seats=[], who="Dana"), "No seat has wagered."),
+    (table.SeatsWagered(seats=[3], who="Dana"), "Wagers at seat 3."),
+    (table.SeatsWagered(seats=[1, 3], who="Dana"), "Wagers at seats 1, 3."),
+    (
+        table.ActionRefused(
+            action="close_bets", who="Dana", role="dealer", reason="nobody has wagered", possible_when="a player has"
+        ),
+        'Refused "Close bets" by Dana: nobody has wagered.',
+    ),
+    (decks.DeckChangeDue(deck="red-1", left_ms=60_000), "Deck red-1 must be changed within 1 minute."),
+    (devices.DeviceLost(device="shoe", detail=""), "The shoe is offline."),
+    (
+        devices.CycleFailed(device="shoe", id=7, command="Dispense", reason="did not deal a stack"),
+        "The shoe did not deal a stack.",
+    ),
+    (
+        devices.CycleFailed(device="shoe", id=7, command="Dispense", reason="exit_occupied"),
+        "The shoe refused to dispense: exit occupied.",
+    ),
+    (
+        rounds.CardFoundFaceUp(round=1, deck="red-1", to_rack=1, moves=[], target="seat3"),
+        "A card was found face up in the cards for seat 3.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "expected"), SENTENCES, ids=[expected for _, expected in SENTENCES])
+def test_an_event_reads_like_a_sentence(event: Event, expected: str) -> None:
+    assert event.sentence() == expected
+
+
+@pytest.mark.parametrize("state", [*TableState, *DeckState, *DeviceState])
+def test_a_state_goes_with_is(state: str) -> None:
+    assert "_" not in state_name(state)
+    assert state_name(state) not in ("stub count", "infeed", "lost", "unknown", "mixed", "racked")
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_a_warning_has_a_name(name: str) -> None:
+    assert "." not in warning_name(f"shoe.{name}")
+    assert warning_name(f"shoe.{name}") != "shoe"
+
+
+@pytest.mark.parametrize("place", [*ledger.DEVICE_OF, "rack", "stub", "aside", "taken", "table", "dealer", "seat2"])
+def test_a_place_has_a_name(place: str) -> None:
+    assert "_" not in place_name(place)
+    assert place_name(place) != place
+
+
+def test_one_card_is_not_1_cards() -> None:
+    assert [cards(0), cards(1), cards(2)] == ["0 cards", "1 card", "2 cards"]
+    assert sentence("the shoe is offline") == "The shoe is offline."
+
+
+def test_the_headline_names_a_warning_in_words() -> None:
+    house = House().open()
+    house.disconnect("shuffler")
+    house.tick(60)
+    assert house.table.next_step().why == "The shuffler does not answer."
+    house.connect("shuffler")
+    step = house.table.next_step()
+    assert (step.text, step.why) == ("Clear the warning: shuffler offline.", "Its cause is gone.")
+
+
+def test_missing_cards_are_counted_in_words() -> None:
+    """One card or two, and a deck with too many is not asked for what is missing."""
+    house = House().open()
+    house.deal((1, 2))
+    house.ask(act.ReportWrongNumber, "seat1", 2)
+    house.ask(act.ReturnWagers)
+    house.state.decks["red-1"].cards = {"table": 52, "missing": 1}
+    assert house.table.next_step().text == ("Find 1 card of deck red-1, or a floorperson declares it missing.")
+    house.state.decks["red-1"].cards = {"table": 55, "missing": -2}
+    assert house.table.next_step().text == "Deck red-1 has 2 cards too many: a floorperson declares it."
+
+
+def test_a_refused_role_is_named() -> None:
+    house = House()
+    refused = house.refused(act.CloseTable, role=Role.DEALER)
+    assert (refused.data["reason"], refused.data["possible_when"]) == (
+        "a dealer may not do this", "a floorperson does it",
+    )  # fmt: skip
