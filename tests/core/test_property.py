@@ -324,6 +324,8 @@ class Rounds(RuleBasedStateMachine):
         event = events[kind]()
         if kind == 0:
             house.devices[device].jammed = True
+        elif kind == 7 and cards > 0:
+            house.devices[device].locked = False  # a device is not locked when it is switched on
         house.handle(DeviceEvent(device, house.devices[device].boot, event))
 
     @rule(device=DEVICES, command=st.integers(0, 400), reason=st.sampled_from([None, *Reason]))
