@@ -13,6 +13,7 @@ from controller.core import ledger
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
+from controller.core.names import cards
 from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, loose_places, next_place
@@ -112,13 +113,15 @@ def gather_step(state: State, name: str) -> Step:
         if looking:
             return looking
         number = deck.cards[place]
-        text = (
-            f"{number} cards of deck {name} are missing: find them" if number > 0 else f"Deck {name} has too many cards"
-        )
+        text = f"Deck {name} has {cards(-number)} too many: put it on one pile and count it again"
+        if number > 0:
+            are, them = ("is", "it") if number == 1 else ("are", "them")
+            text = f"{cards(number)} of deck {name} {are} missing: find {them}"
         ready = [each for each in state.devices if _ready(state, each)]
         look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
         declared: Offer = {"action": "declare_missing", "deck": name}
-        offers = (gathered, *look, declared) if number > 0 else (declared,)
+        again: Offer = {"action": "gather_all", "deck": name}
+        offers = (gathered, *look, declared) if number > 0 else (declared, again)
         return Step(f"{text}, or a floorperson declares it.", why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     several = len(loose_places(state, name)) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
@@ -140,8 +143,8 @@ def gather_step(state: State, name: str) -> Step:
         return Step(text, _refused(state, device) or why, do=(*opened, freed, gathered))
     if device and state.devices[device].hindered and state.devices[device].online:
         text = f"Check the {device} and try again, or take all cards out by hand and count them."
-        again: Offer = {"action": "try_again", "device": device}
-        return Step(text, _refused(state, device), do=(again, *opened, gathered))
+        retry: Offer = {"action": "try_again", "device": device}
+        return Step(text, _refused(state, device), do=(retry, *opened, gathered))
     text = f"{first}Gather the cards at {_hand(device or place)} and count them."
     if several:
         text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {_hand(device or place)}."
@@ -191,11 +194,10 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
         warned = state.warnings[key]
         clause = tuple(warned.clause)
         if warned.gone:
-            text = (
-                f"A floorperson clears the warning {key}." if warned.needs == "floor" else f"Clear the warning {key}."
-            )
+            clear = "A floorperson clears" if warned.needs == "floor" else "Clear"
+            text = f"{clear} the warning: {warned.text}."
             cleared: Offer = {"action": "clear_warning", "warning": key}
-            return Step(text, f"It was: {warned.text}.", clause, (cleared,), role=Role(warned.needs))
+            return Step(text, "Its cause is gone.", clause, (cleared,), role=Role(warned.needs))
         device = state.devices.get(warned.device)
         if device and device.state is DeviceState.JAMMED:
             first, opened = _open_first(state, warned.device)
@@ -445,7 +447,7 @@ def _inside(state: State, name: str) -> bool:
 
 
 def _because(text: str, refusal: Refusal, *offers: Offer) -> Step:
-    return Step(text, refusal.reason, refusal.rules, offers)
+    return Step(text, f"{refusal.reason[0].upper()}{refusal.reason[1:]}.", refusal.rules, offers)
 
 
 _BY_STATE = {

@@ -140,3 +140,23 @@ def test_a_stack_at_the_exit_is_a_step_for_hands() -> None:
     house.play()
     found = [step for step in house.steps if step.by_hand is ByHand.TAKE and step.device == "shoe"]
     assert {(step.by, step.do) for step in found} == {((Role.DEALER,), ())}
+
+
+def test_a_warning_is_named_by_what_happened_when_it_is_to_be_cleared_and_when_it_was() -> None:
+    house = House(Setup(backs=("red",))).open()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.ask(act.CloseBets, (1,))
+    house.ask(act.ReturnWagers)
+    house.ask(act.FreeJam, "shoe")
+    said = house.find("warning.cause_gone")[-1].event.sentence()
+    assert said == "The cause of the warning is gone: cards are stuck in the shoe."
+    house.ask(act.ClearWarning, "shoe.jam")
+    said = house.find("warning.cleared")[-1].event.sentence()
+    assert said == f"{WHO[Role.DEALER]} cleared the warning: cards are stuck in the shoe."
+
+
+def test_a_reason_is_a_sentence() -> None:
+    house = House(Setup(backs=("red",))).open()
+    house.ask(act.UnloadDeck, "red-1")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    assert house.table.next_step().why == "The automated shoe is out of service."

@@ -205,9 +205,10 @@ class WarningCauseGone(Event):
 
     kind = "warning.cause_gone"
     warning: str
+    text: str = ""
 
     def sentence(self) -> str:
-        return f"The cause of the warning {self.warning} is gone."
+        return f"The cause of the warning is gone: {self.text or self.warning}."
 
 
 class WarningCleared(PersonEvent):
@@ -216,9 +217,10 @@ class WarningCleared(PersonEvent):
     kind = "warning.cleared"
     warning: str
     role: str
+    text: str = ""
 
     def sentence(self) -> str:
-        return f"{self.who} cleared the warning {self.warning}."
+        return f"{self.who} cleared the warning: {self.text or self.warning}."
 
 
 # --- the host and its people ----------------------------------------------------------------------------------------

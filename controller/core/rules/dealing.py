@@ -41,6 +41,7 @@ from controller.core.events.rounds import (
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
+from controller.core.names import cards as count_of
 from controller.core.names import place_name
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.gathering import emptied_by_device, record_difference
@@ -166,7 +167,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
         void(
             d,
             Rule.WRONG_NUMBER,
-            reason=f"the shoe counted {number} cards for {place_name(given.target)} instead of {asked}",
+            reason=f"the shoe counted {count_of(number)} for {place_name(given.target)} instead of {asked}",
         )
 
 
@@ -201,7 +202,7 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
         void(
             d,
             Rule.WRONG_NUMBER,
-            reason=f"{number} cards were taken to {place_name(given.target)}, {there} were at the exit",
+            reason=f"the stack for {place_name(given.target)} had {count_of(number)} when it was taken, not {there}",
         )
 
 

@@ -21,6 +21,7 @@ from controller.core.events.rounds import (
     MisdealAnswered,
     RoundVoided,
 )
+from controller.core.names import cards as count_of
 from controller.core.names import place_name
 from controller.core.rules.counting import impossible
 from controller.core.rules.gathering import lock_out
@@ -107,7 +108,7 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
         HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),
         Rule.WRONG_NUMBER,
     )
-    void(d, Rule.WRONG_NUMBER, reason=f"{place_name(act.target)} has {act.cards} cards instead of {share}")
+    void(d, Rule.WRONG_NUMBER, reason=f"{place_name(act.target)} has {count_of(act.cards)} instead of {share}")
     return None
 
 
