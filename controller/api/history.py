@@ -17,6 +17,7 @@ from controller.journal import JournalReader, StoredEvent
 LONGEST_ROUND = 20_000  # events, up to the start of the next round
 PAGE = 500
 DEVICES = ("shuffler", "shoe")
+ORIGINS = ("screen", "socket", "device", "configuration", "robot")
 GROUPS = sorted({kind.partition(".")[0] for kind in KINDS})
 
 
@@ -28,6 +29,7 @@ class EventFilter(msgspec.Struct, frozen=True):
     deck: str = ""
     device: str = ""
     who: str = ""
+    origin: str = ""
     text: str = ""
     since: str = ""
     until: str = ""
@@ -50,6 +52,18 @@ def check_device(device: str) -> None:
         raise ValueError(f"unknown device {device!r}{nearest(device, DEVICES)}; expected one of {', '.join(DEVICES)}")
 
 
+def check_origin(origin: str) -> None:
+    """ValueError, with the known ones, unless an action can come from there."""
+    if origin not in ORIGINS:
+        raise ValueError(f"unknown origin {origin!r}{nearest(origin, ORIGINS)}; expected one of {', '.join(ORIGINS)}")
+
+
+def check_times(since: str, until: str) -> None:
+    """ValueError if nothing can have happened between these times."""
+    if since and until and since > until:
+        raise ValueError("the time given with since is after the one given with until")
+
+
 def find_events(
     reader: JournalReader,
     wanted: EventFilter,
@@ -60,7 +74,7 @@ def find_events(
     newest: bool = False,
 ) -> list[dict[str, Any]]:
     """The events that match, in order. Those of a round are all from its first to its last, whatever they are about."""
-    having = [(name, value) for name in ("deck", "device", "who") if (value := getattr(wanted, name))]
+    having = [(name, value) for name in ("deck", "device", "who", "origin") if (value := getattr(wanted, name))]
     found = reader.search(
         after=after,
         before=before,

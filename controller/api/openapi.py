@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from controller.api import available_actions
-from controller.api.history import DEVICES
+from controller.api.history import DEVICES, ORIGINS
 from controller.api.requests import SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
 from controller.core.events import KINDS
@@ -145,6 +145,7 @@ def describe() -> dict[str, Any]:
         "deck": _WORD,
         "device": {"enum": list(DEVICES)},
         "who": _WORD | {"description": "the person who acted"},
+        "origin": {"enum": list(ORIGINS), "description": "where an action came from"},
         "since": _WORD | {"description": "a time in UTC, such as `2026-01-31` or `2026-01-31T23:59`"},
         "until": _WORD | {"description": "a time in UTC; the whole day, minute or second is included"},
         "text": _WORD | {"description": "words that must all occur in the event"},

@@ -21,6 +21,8 @@ from controller.api.history import (
     EventFilter,
     check_device,
     check_kind,
+    check_origin,
+    check_times,
     find_events,
     find_round,
     find_rounds,
@@ -111,7 +113,7 @@ class Reads:
 
     async def flow(self, request: Request) -> Response:
         goal, about = request.path_params["goal"], Query(request).text("about")
-        known = "GET /api/v1/flows lists the flows"
+        known = "`shoectl flow` and GET /api/v1/flows list what there is"
         if goal not in list(Goal):
             raise ApiError(404, "not_found", f"no flow leads to {goal[:40]!r}", known)
         found = flow_to(self._daemon.state, Goal(goal), about, self._daemon.now_ms)
@@ -242,14 +244,18 @@ class Reads:
 
 def _filter(query: Query) -> EventFilter:
     """Which events a request asks for; ApiError if it names something that does not exist."""
-    wanted = {name: query.text(name) for name in ("kind", "deck", "device", "who", "text", "since", "until")}
+    names = ("kind", "deck", "device", "who", "origin", "text", "since", "until")
+    wanted = {name: query.text(name) for name in names}
     try:
         if wanted["kind"]:
             check_kind(wanted["kind"])
         if wanted["device"]:
             check_device(wanted["device"])
+        if wanted["origin"]:
+            check_origin(wanted["origin"])
         for name in ("since", "until"):
             wanted[name] = moment(wanted[name], end=name == "until") if wanted[name] else ""
+        check_times(wanted["since"], wanted["until"])
     except ValueError as error:
         raise ApiError(400, "bad_field", str(error), "") from None
     return EventFilter(round=query.number("round", 0), **wanted)

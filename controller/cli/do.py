@@ -155,7 +155,7 @@ def _pin(action: dict[str, Any]) -> str:
 
 
 def _field_usage(field: dict[str, Any]) -> str:
-    kinds = {"integer": "NUMBER", "integers": "N,N,…", "boolean": "yes|no", "string": "TEXT"}
+    kinds = {"integer": "NUMBER", "integers": "N,N,…", "boolean": "yes|no", "string": "TEXT", "choice": "NAME"}
     choices = field.get("choices") or ()
     value = "|".join(map(str, choices)) if choices and field["type"] != "integers" else kinds.get(field["type"], "JSON")
     return f"{field['name']}={value}" if field["required"] else f"[{field['name']}={value}]"

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from controller.api.history import EventFilter, check_device, check_kind, find_events
+from controller.api.history import EventFilter, check_device, check_kind, check_origin, check_times, find_events
 from controller.cli import terminal
 from controller.cli.client import Client, find_socket
 from controller.cli.daemon_option import complete_device, daemon_errors, optional_socket_option
 from controller.cli.journal_option import (
+    MOST_FROM_DAEMON,
     from_records,
     journal_errors,
     number_option,
@@ -48,6 +50,10 @@ checked_kind = _checked(check_kind)
 def readable_filter(given: dict[str, Any]) -> EventFilter:
     """The filter of a command. An argument that is not valid UTF-8 matches nothing."""
     given = {name: value for name, value in given.items() if value is not None}
+    try:
+        check_times(given.get("since", ""), given.get("until", ""))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     text = {name: value.encode(errors="replace").decode() for name, value in given.items() if isinstance(value, str)}
     return EventFilter(**given | text)
 
@@ -61,6 +67,8 @@ def readable_filter(given: dict[str, Any]) -> EventFilter:
 @since_option
 @until_option
 @who_option
+@click.option("--origin", metavar="WHERE", callback=_checked(check_origin),
+              help="Only actions that came from there: screen, socket or device.")  # fmt: skip
 @click.option("--round", "round", type=click.IntRange(min=1), metavar="N",
               help="Only events from the first to the last of this round.")  # fmt: skip
 @click.option("--deck", metavar="NAME", help="Only events of this deck.")
@@ -98,19 +106,32 @@ def events(
         _follow(wanted, after, number, path, daemon, as_json)
         return
 
+    if wanted.round and click.get_current_context().get_parameter_source("number") is ParameterSource.DEFAULT:
+        number = MOST_FROM_DAEMON  # a round is shown from its first event to its last
+
     def ask(client: Client) -> list[dict[str, Any]]:
-        return _ask(client, wanted, after, number)
+        return _ask(client, wanted, after, min(number + 1, MOST_FROM_DAEMON))
 
     found = from_records(
         path,
         daemon,
         ask,
-        lambda reader: find_events(reader, wanted, after=after or 0, limit=number, newest=after is None),
+        lambda reader: find_events(reader, wanted, after=after or 0, limit=number + 1, newest=after is None),
     )
-    for event in found:
+    shown = found[-number:] if after is None else found[:number]
+    for event in shown:
         _print_event(event, as_json)
+    if len(found) > number:
+        which = "newest" if after is None else "first"
+        terminal.print_message(f"only the {which} {number} events are shown; -n N shows up to N of them")
     if not found and not as_json:
-        terminal.print_message("there are no such events")
+        terminal.print_message(
+            f"there was no round {wanted.round}" if _only_round(wanted) else "there are no such events"
+        )
+
+
+def _only_round(wanted: EventFilter) -> bool:
+    return bool(wanted.round) and wanted == EventFilter(round=wanted.round)
 
 
 def _ask(client: Client, wanted: EventFilter, after: int | None, number: int) -> list[dict[str, Any]]:
@@ -153,4 +174,12 @@ def _print_event(event: dict[str, Any], as_json: bool) -> None:
         terminal.print_json(event)
         return
     head = f"{event['seq']:>6}  {terminal.utc(event['ts'])}  {event['kind']:<20}  "
-    terminal.print_wrapped(head, f"{event['text']}{clauses(event['clause'])}")
+    terminal.print_wrapped(head, f"{event['text']}{clauses(event['clause'])}{_by_whom(event)}")
+
+
+def _by_whom(event: dict[str, Any]) -> str:
+    """The person, if the sentence does not name them, and where the action came from."""
+    who, origin = event["data"].get("who") or "", event["data"].get("origin") or ""
+    named = who.casefold() in event["text"].casefold()
+    said = ["" if named else who, "" if origin == who else origin]
+    return f" [{', '.join(filter(None, said))}]" if any(said) else ""

@@ -11,7 +11,7 @@ from controller.cli import terminal
 from controller.cli.client import Client
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option
 from controller.cli.options import json_option
-from controller.cli.table_text import checklist_lines, step_lines
+from controller.cli.table_text import checklist_lines, command_lines, step_lines
 from controller.core.flows import Goal
 
 
@@ -61,14 +61,8 @@ def flow_verb(goal: str | None, about: str | None, daemon: Client, as_json: bool
         return
     for line in step_lines(found["step"]):
         terminal.print_line(*line)
-    for offer in found["step"]["do"]:
-        fields = " ".join(f"{name}={_word(value)}" for name, value in offer.items() if name != "action")
-        terminal.print_line(terminal.printable(f"  do     shoectl do {offer['action']} {fields}".rstrip()))
-
-
-def _word(value: Any) -> str:
-    """A field's value as `shoectl do` reads it."""
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    for line in command_lines(found["step"]):
+        terminal.print_line(*line)
 
 
 def _list(found: list[dict[str, Any]]) -> None:

@@ -34,7 +34,7 @@ def copy(file: Path, force: bool, path: Path, as_json: bool) -> None:
     with file_errors(file):
         check_overwrite(file, force)
         try:
-            part.unlink(missing_ok=True)
+            part.open("wb").close()  # says what is wrong if it cannot be written
             with JournalReader(path) as reader:
                 reader.copy_to(part)
             with JournalReader(part) as copied:

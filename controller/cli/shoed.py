@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import structlog
+from click.core import ParameterSource
 
 from controller.api.app import Api
 from controller.api.event_text import event_text
@@ -195,6 +196,10 @@ def shoed(
     _disable_core_dumps()
     if simulate and config_file:
         raise click.UsageError("--config and --simulate cannot be combined")
+    ctx = click.get_current_context()
+    for name in () if simulate else ("folder", "listen", "seed", "speed", "paused"):
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} is only possible with --simulate")
     try:
         if simulate:
             folder.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from controller.cli import terminal
+import msgspec
 
+from controller.cli import terminal
+from controller.core.actions import Action
+from controller.core.step import ACTIONS
+
+_BY_WHOM = {field.name for field in msgspec.structs.fields(Action)}  # fields that nobody enters
 _STATES = {"ready": "green", "working": "green", "unknown": "yellow", "out_of_service": "yellow"}
 
 
@@ -33,6 +38,7 @@ def table_lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Te
         yield _line("  `shoectl doctor` looks for the cause; the journal has everything, nothing is lost")
         return
     yield from step_lines(table["step"])
+    yield from command_lines(table["step"])
     if table.get("round"):
         yield from _round(table["round"], table["method"])
     for step in table.get("void_steps") or ():
@@ -71,6 +77,25 @@ def step_lines(step: dict[str, Any]) -> Iterator[TextLine]:
         yield _line(f"  why    {why}")
     if step.get("who"):
         yield _line(f"  who    the {step['who']}")
+
+
+def command_lines(step: dict[str, Any]) -> Iterator[TextLine]:
+    """The commands that report the step as done. `…` stands for a value that the person must give."""
+    for offer in step.get("do") or ():
+        fields = {name: _value(value) for name, value in offer.items() if name != "action"}
+        kind = ACTIONS.get(offer["action"])
+        for field in msgspec.structs.fields(kind) if kind else ():
+            if field.required and field.name not in _BY_WHOM:
+                fields.setdefault(field.name, "…")
+        words = [offer["action"], *(f"{name}={value}" for name, value in fields.items())]
+        yield _line(f"  do     shoectl do {' '.join(words)}")
+
+
+def _value(value: Any) -> str:
+    """A field's value as `shoectl do` reads it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _round(playing: dict[str, Any], method: str) -> Iterator[TextLine]:

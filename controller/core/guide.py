@@ -115,14 +115,15 @@ def gather_step(state: State, name: str) -> Step:
         if looking:
             return looking
         number = deck.cards[place]
-        text = f"Deck {name} has {cards(-number)} too many: a floorperson declares it."
+        text = f"Deck {name} has {cards(-number)} too many: count it again, or a floorperson declares it."
         if number > 0:
             them = "it" if number == 1 else "them"
             text = f"Find {cards(number)} of deck {name}, or a floorperson declares {them} missing."
         ready = [each for each in state.devices if _ready(state, each)]
         look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
         declared: Offer = {"action": "declare_missing", "deck": name}
-        offers = (gathered, *look, declared) if number > 0 else (declared,)
+        recount: Offer = {"action": "gather_all", "deck": name}
+        offers = (gathered, *look, declared) if number > 0 else (declared, recount)
         return Step(text, why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
     several = len(loose_places(state, name)) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()

@@ -119,6 +119,37 @@ def test_events_are_read_from_a_file(void: str) -> None:
     assert "there are no such events" in nothing.stderr
 
 
+def test_events_that_are_not_shown_are_mentioned(void: str) -> None:
+    result = shoectl("events", "--journal", void)
+    assert len(result.stdout.splitlines()) == 20
+    assert "only the newest 20 events are shown; -n N shows up to N of them" in result.stderr
+    result = shoectl("events", "--journal", void, "--after", "3", "-n", "2")
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["4", "5"]
+    assert "only the first 2 events are shown" in result.stderr
+    result = shoectl("events", "--journal", void, "--round", "1")
+    assert [int(line.split()[0]) for line in result.stdout.splitlines()] == seen("--journal", void, "--round", "1")
+    assert "are shown" not in result.stderr
+    assert "there was no round 9" in shoectl("events", "--journal", void, "--round", "9").stderr
+
+
+def test_every_action_shows_its_person_and_where_it_came_from(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    returned = {"round": 1, "seats": [1], "who": "dana", "origin": "screen"}
+    with Journal(file, create=True) as journal:
+        journal.append(
+            [
+                NewEvent(TS, "wagers.returned", (), returned),
+                NewEvent(TS, "table.opened", (), {"who": "dana", "origin": "socket"}),
+                NewEvent(TS, "table.resumed", (), {}),
+            ]
+        )
+    lines = shoectl("events", "--journal", str(file)).stdout.splitlines()
+    assert lines[0].endswith("All wagers are returned. [dana, screen]")
+    assert lines[1].endswith("opened the table. [socket]")
+    assert lines[2].endswith("The table resumed.")
+    assert seen("--journal", str(file), "--origin", "screen") == [1]
+
+
 def test_rounds_are_read_from_a_file(journal: str, void: str) -> None:
     result = shoectl("rounds", "--journal", journal)
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["ROUND", "3", "2", "1"]
@@ -183,6 +214,9 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
     assert "already exists; --force overwrites it" in complaint(
         shoectl("journal", "copy", str(copy), "--journal", str(live))
     )
+    nowhere = tmp_path / "none" / "copy.db"
+    missing = complaint(shoectl("journal", "copy", str(nowhere), "--journal", str(live)))
+    assert missing.endswith(f"{nowhere}: No such file or directory")
     alone = tmp_path / "elsewhere" / "copy.db"
     alone.parent.mkdir()
     copy.rename(alone)
@@ -212,6 +246,12 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
         (["journal", "tail", "--kind", "rond"], r"unknown kind of event 'rond'"),
         (["events", "--since", "yesterday"], r"'yesterday' is not a time; write it in UTC"),
         (["rounds", "--until", "2026-02-30"], r"'2026-02-30' is not a time"),
+        (["events", "--since", "2026-02-01", "--until", "2026-01-01"], r"since is after the one given with until"),
+        (["rounds", "--since", "2026-02-01", "--until", "2026-01-01"], r"since is after the one given with until"),
+        (
+            ["events", "--origin", "scren"],
+            r"unknown origin 'scren' \(did you mean screen\?\); expected one of screen, ",
+        ),
         (["events", "--follow"], r"--follow can only be combined with --kind and --after"),
     ],
 )

@@ -120,6 +120,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
     table["troubles"] = [
         {"device": "shuffler", "text": "The shuffler does not answer.", "remedy": "Connect it.", "do": []}
     ]
+    table["step"]["do"] = [{"action": "gather_cards", "deck": "red-1", "place": "taken"}]
     table["access"]["locked"] = [{"name": "Flo", "until_ms": 2_000_000}]
     table["journal"]["ok"] = False
     table["devices"][0] |= {"state": "jammed", "link": "degraded", "hindered": "a jam"}
@@ -130,6 +131,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "Table 7: dealing, event 812",
         "now    Take the stack for seat 3.",
         "why    The shoe has brought it. (10.B)",
+        "do     shoectl do gather_cards deck=red-1 place=taken cards=…",
         "round  17, deck red-1, automated shoe, seats 1, 3",
         "stacks seat1 3 (dealt), seat3 3 (at exit)",
         "alarm  Cards are stuck\\x1b[2J (13.G) [shoe.jam]",
@@ -246,8 +248,10 @@ def test_what_an_event_says_cannot_steer_the_terminal(daemon: ContractDaemon) ->
 
 
 def test_do_lists_the_actions(daemon: ContractDaemon) -> None:
+    person = {"name": "person", "type": "choice", "required": True, "choices": []}
+    daemon.answers["/api/v1/actions"]["actions"][0]["fields"].append(person)
     text = shoectl("do").stdout
-    assert "+ cut_deck deck=red-1|blue-1 depth=NUMBER\n" in text
+    assert "+ cut_deck deck=red-1|blue-1 depth=NUMBER person=NAME\n" in text
     assert "- close_bets [seats=N,N,…]\n" in text
     assert "not now: no deck is ready (8.C); possible when a deck was cut" in text
     assert "Say how the inspection went. By: dealer." in text

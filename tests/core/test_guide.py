@@ -170,3 +170,23 @@ def test_an_offline_shuffler_is_in_the_headline_and_the_round_goes_on(betting: b
     assert step.text == f"The shuffler is offline. {before.text}"
     assert step.why == f"Check its cable and power. {before.why}"
     assert (step.do, step.by_hand) == (before.do, before.by_hand)
+
+
+def test_a_warning_is_named_by_what_happened_when_it_is_to_be_cleared_and_when_it_was() -> None:
+    house = House(Setup(backs=("red",))).open()
+    house.faults["shoe", "Dispense"] = "jam"
+    house.ask(act.CloseBets, (1,))
+    house.ask(act.ReturnWagers)
+    house.ask(act.FreeJam, "shoe")
+    said = house.find("warning.cause_gone")[-1].event.sentence()
+    assert said == "The cause of the warning is gone: cards are stuck in the shoe."
+    house.ask(act.ClearWarning, "shoe.jam")
+    said = house.find("warning.cleared")[-1].event.sentence()
+    assert said == f"{WHO[Role.DEALER]} cleared the warning: cards are stuck in the shoe."
+
+
+def test_a_reason_is_a_sentence() -> None:
+    house = House(Setup(backs=("red",))).open()
+    house.ask(act.UnloadDeck, "red-1")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    assert house.table.next_step().why == "The automated shoe is out of service."

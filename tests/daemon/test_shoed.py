@@ -60,6 +60,12 @@ def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: sign
         assert not {"round.voided", "device.lost"} & {event.kind for event in reader.events()}
 
 
+@pytest.mark.parametrize("words", [("--speed", "4"), ("--paused",), ("--listen", "127.0.0.1:1")])
+def test_what_is_only_for_a_simulation_is_not_ignored_elsewhere(tmp_path: Path, words: tuple[str, ...]) -> None:
+    code, said = refused(tmp_path, "--config", config_file(tmp_path), *words)
+    assert (code, f"{words[0]} is only possible with --simulate" in said) == (2, True)
+
+
 def test_a_second_simulation_begins_a_new_journal_and_keeps_the_old(tmp_path: Path) -> None:
     for _ in range(2):
         with simulated(tmp_path, "--paused") as (served, _):

@@ -207,9 +207,10 @@ class WarningCauseGone(Event):
 
     kind = "warning.cause_gone"
     warning: str
+    text: str = ""
 
     def sentence(self) -> str:
-        return f"The cause of the warning is gone: {warning_name(self.warning)}."
+        return f"The cause of the warning is gone: {self.text or warning_name(self.warning)}."
 
 
 class WarningCleared(PersonEvent):
@@ -218,9 +219,10 @@ class WarningCleared(PersonEvent):
     kind = "warning.cleared"
     warning: str
     role: str
+    text: str = ""
 
     def sentence(self) -> str:
-        return f"{self.who} cleared the warning: {warning_name(self.warning)}."
+        return f"{self.who} cleared the warning: {self.text or warning_name(self.warning)}."
 
 
 # --- the host and its people ----------------------------------------------------------------------------------------

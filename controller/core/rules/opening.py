@@ -46,13 +46,12 @@ from controller.core.events.table import (
     TableIdled,
     TableOpened,
     TurnPassed,
-    WarningCauseGone,
 )
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import canonical, place_name, state_name
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
-from controller.core.rules.warnings import warn
+from controller.core.rules.warnings import cause_gone, warn
 from controller.core.setup import setup_fault
 from controller.core.state import deck_with_back
 from controller.games.rulebook import Rule
@@ -232,8 +231,8 @@ def _remove(d: Decision, name: str, who: str) -> None:
     deck = d.state.decks[name]
     voided = d.state.round if d.state.table is TableState.VOIDING else None
     d.emit(DeckRemoved(deck=name, back=deck.back, was=str(deck.state), cards=deck.cards.get(ledger.GONE, 0), who=who))
-    for key in [key for key, warned in d.state.warnings.items() if warned.deck == name and not warned.gone]:
-        d.emit(WarningCauseGone(warning=key))
+    for key in [key for key, warned in d.state.warnings.items() if warned.deck == name]:
+        cause_gone(d, key)
     if voided and voided.deck == name:
         d.emit(VoidCompleted(deck=name, round=voided.number))
     pass_turn(d)

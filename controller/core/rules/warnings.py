@@ -50,7 +50,7 @@ def cause_gone(d: Decision, key: str) -> None:
     """The cause of a warning is gone; the warning stays until a person clears it."""
     warned = d.state.warnings.get(key)
     if warned and not warned.gone:
-        d.emit(WarningCauseGone(warning=key))
+        d.emit(WarningCauseGone(warning=key, text=warned.text))
 
 
 def restore_fault(d: Decision, device: str) -> None:
@@ -78,5 +78,5 @@ def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     if act.role not in may_clear(warned.needs):
         who = "a floorperson" if warned.needs == Role.FLOOR else "a floorperson or a technician"
         return Refusal(f"only {who} may clear it", f"{who} clears it", clause)
-    d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role)), *clause)
+    d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role), text=warned.text), *clause)
     return None
