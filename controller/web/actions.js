@@ -142,7 +142,9 @@ export function wayOut(offers, key) {
 }
 
 /** Every action, by topic; those that are not possible now show the reason. */
-function openAll() {
+async function openAll() {
+  const flows = await flowChoices(); // first, so that nothing moves under a finger
+  if (byId("dialog").open) return;
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
   const groups = [...GROUPS.map(([title, names]) => [title, names.map(now).filter(Boolean)]), ["More", left]];
   const parts = groups.filter(([, actions]) => actions.length).map(([title, actions]) =>
@@ -155,7 +157,7 @@ function openAll() {
         ...(action.allowed ? [capitalise(action.roles.map(roleWords).join(", "))]
           : [capitalise(action.why_not?.reason ?? "not now"), action.why_not?.possible_when ? `Possible when ${action.why_not.possible_when}` : ""])
           .map((text) => el("span", { class: "action-why", text })))))));
-  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flowChoices(), ...parts)], null, "wide");
+  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flows, ...parts)], null, "wide");
 }
 
 // --- wagers, marked in the picture ---------------------------------------------------------------------------------

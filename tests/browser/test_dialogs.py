@@ -108,6 +108,20 @@ def test_no_dialog_hides_its_button_its_keys_or_its_error(
     reachable(page, "a clause")
 
 
+def test_a_finger_that_slips_out_of_a_dialog_does_not_close_it(screen: Callable[..., Person]) -> None:
+    page = screen("--paused").page
+    page.click("#dock .more")
+    page.see("dialog .action[data-flow]")  # they are there from the beginning: nothing moves under a finger
+    x, y = page.js(
+        "(box => [box.x + 4, box.y + 4])(document.querySelector('dialog .dialog-head').getBoundingClientRect())"
+    )
+    for away in ((x, y), (2, 2)):
+        for kind, at in (("mousePressed", away), ("mouseReleased", (2, 2))):
+            assert page.js("document.querySelector('dialog').open")
+            page.send("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
+    page.wait("!document.querySelector('dialog').open")
+
+
 def test_no_null_is_shown(screen: Callable[..., Person]) -> None:
     page = screen("--paused").page
     page.click(".sign-in")
