@@ -43,6 +43,11 @@ _OPENING: dict[DeckState, tuple[str, str, str]] = {
     DeckState.SPREAD: ("Turn deck {} face down and wash it.", Rule.WASH_DECK, "wash_deck"),
     DeckState.WASHED: ("Stack deck {}.", Rule.WASH_DECK, "stack_deck"),
 }
+_LOAD = {
+    Method.AUTOMATED_SHOE: "Put deck {} into the shoe.",
+    Method.MANUAL_SHOE: "Put deck {} into the manual shoe.",
+    Method.HAND: "Take deck {} into your hand.",
+}
 
 
 def allowed_actions(state: State) -> tuple[str, ...]:
@@ -63,7 +68,7 @@ def next_step(state: State, now_ms: int) -> Step:
 
 
 def current_step(state: State, now_ms: int) -> Step:
-    """The next step. Where the last count can be corrected, this is offered too."""
+    """The next step."""
     step = (
         _void(state)
         or _gather(state)
@@ -71,7 +76,11 @@ def current_step(state: State, now_ms: int) -> Step:
         or _normal(state, now_ms)
         or Step("Wait.", "The devices are working.")
     )
-    step = _offline(state, step)
+    return with_correction(state, _offline(state, step))
+
+
+def with_correction(state: State, step: Step) -> Step:
+    """A step that also offers to correct the last count, where that is possible."""
     if not step.do or correctable(state) is None:
         return step
     correction: Offer = {"action": "correct_count"}
@@ -118,13 +127,14 @@ def gather_step(state: State, name: str) -> Step:
         text = f"Deck {name} has {cards(-number)} too many: a floorperson declares it."
         if number > 0:
             them = "it" if number == 1 else "them"
-            text = f"Find {cards(number)} of deck {name}, or a floorperson declares {them} missing."
+            text = f"Find {cards(number)} of deck {name}, or have a floorperson declare {them} missing."
         ready = [each for each in state.devices if _ready(state, each)]
         look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
         declared: Offer = {"action": "declare_missing", "deck": name}
         offers = (gathered, *look, declared) if number > 0 else (declared,)
         return Step(text, why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
-    several = len(loose_places(state, name)) > 1
+    loose = loose_places(state, name)
+    several = len(loose) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
     if place == ledger.TAKEN:
         text = "Put the cards last taken from the shoe on the pile and count them."
@@ -149,6 +159,8 @@ def gather_step(state: State, name: str) -> Step:
     source = f"the {device}" if device else place_name(place)
     text = f"{first}Gather the cards from {source} and count them."
     if several:
+        held = [ledger.DEVICE_OF[each] for each in loose if each in ledger.DEVICE_OF]
+        first, opened = _open_first(state, held[0] if held else "")
         text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {source}."
     return Step(text, why, do=(*opened, *at_once, gathered))
 
@@ -226,7 +238,7 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
                 if not inside(state, warned.device):
                     text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
-                f"{text}, or a floorperson takes it out of service.",
+                f"{text}, or have a floorperson take it out of service.",
                 sentence(warned.text),
                 (*clause, Rule.OUT_OF_SERVICE),
                 (*opened, {"action": "take_out_of_service", "device": warned.device}),
@@ -290,7 +302,7 @@ def device_step(state: State, devices: dict[str, Device]) -> Step | None:
     """The step that the first of these devices asks for because it cannot be used, although there is no warning."""
     for name, device in devices.items():
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            text = f"Connect the {name} and switch it on, or a floorperson takes it out of service."
+            text = f"Connect the {name} and switch it on, or have a floorperson take it out of service."
             leave: Offer = {"action": "take_out_of_service", "device": name}
             why = f"The {name} does not answer."
             return Step(text, why, do=(leave,), by_hand=ByHand.CHECK, device=name, role=Role.DEALER)
@@ -345,10 +357,8 @@ def _deck(state: State, name: str) -> Step | None:
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
             return None
-        where = "Take deck {} into your hand." if state.method is Method.HAND else "Put deck {} into the shoe."
-        return Step(
-            where.format(name), "It is this deck's turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},)
-        )
+        loaded: Offer = {"action": "load_deck", "deck": name}
+        return Step(_LOAD[state.method].format(name), "It is this deck's turn.", (Rule.LOAD_SHOE,), (loaded,))
     if found is DeckState.SHUFFLED and state.devices["shuffler"].at_exit:
         text = f"Take deck {name} from the shuffler."
         return Step(text, "It is shuffled.", by_hand=ByHand.TAKE, device="shuffler")

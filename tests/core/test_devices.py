@@ -733,7 +733,7 @@ def test_a_refused_device_is_told_with_its_reason() -> None:
     for name in ("shuffler", "shoe"):
         house.handle(DeviceReady(name, 5, capabilities(ONE, name), last_command=10_000))
     step = house.table.next_step()
-    assert step.text == "Check the shuffler, or a floorperson takes it out of service."
+    assert step.text == "Check the shuffler, or have a floorperson take it out of service."
     assert "switch it off and on" in step.why
 
 
