@@ -139,6 +139,7 @@ def test_a_button_that_cannot_be_used_says_why_and_when(screen: Callable[..., Pe
     assert "The table is closed." in text
     assert "Possible when the table is" in text
     page.click("#dock .more")
+    page.see("dialog .action:disabled")
     for reason in page.js(
         "[...document.querySelectorAll('dialog .action:disabled')]"
         ".map(action => [...action.querySelectorAll('.action-why')].map(why => why.innerText))"
