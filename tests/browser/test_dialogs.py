@@ -122,6 +122,27 @@ def test_a_finger_that_slips_out_of_a_dialog_does_not_close_it(screen: Callable[
     page.wait("!document.querySelector('dialog').open")
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["quick", "slow"])
+def test_a_double_tap_is_one_tap(screen: Callable[..., Person], apart: bool) -> None:
+    """The second tap is neither refused, nor taken for the next step if that has come up in the meantime."""
+    person = screen("--paused")
+    page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    person.follow("document.querySelector('#step-text').innerText.startsWith('Turn deck red-1')")
+    page.wait("document.querySelector('#offers button:not(:disabled)') !== null")
+    x, y = page.js("(b => [b.x + 9, b.y + 9])(document.querySelector('#offers button').getBoundingClientRect())")
+    for click in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=click)
+        if apart:
+            page.see("#step-text", "Stack deck red-1")
+    page.see(".notice", "Wash deck: done.")
+    page.see("#step-text", "Stack deck red-1")
+    kinds = [event["kind"] for event in person.shoed.get("events?newest=1&limit=20")["events"]]
+    assert not [kind for kind in kinds if "refused" in kind or kind == "deck.stacked"]
+
+
 def test_no_null_is_shown(screen: Callable[..., Person]) -> None:
     page = screen("--paused").page
     page.click(".sign-in")
