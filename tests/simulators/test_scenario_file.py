@@ -130,7 +130,7 @@ def test_a_deck_that_a_step_brings_under_another_name_is_known() -> None:
             7,
             "fields: cut_deck has no field 'dpeth'; did you mean 'depth'? Expected one of deck, depth",
         ),
-        ('do = "cut_deck"\ndeck = "red-1"', 4, "cut_deck is invalid: Object missing required field `depth`"),
+        ('do = "receive_deck"\ndeck = "red-1"', 4, "receive_deck is invalid: Object missing required field `back`"),
         ('do = "open_table"\nrole = "boss"', 6, "unknown role 'boss'; expected one of dealer, floor"),
         ('move = "shoo"\nto = "rack"', 5, "unknown place 'shoo'; did you mean 'shoe'? Expected one of infeed"),
         ('move = "seat7"\nto = "rack"', 5, "unknown place 'seat7'"),
