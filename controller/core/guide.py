@@ -29,6 +29,7 @@ from controller.core.rules.guards import (
     stub_count_due,
     wrong_number_of_decks,
 )
+from controller.core.rules.opening import elsewhere
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
@@ -284,8 +285,11 @@ def _closed(state: State, now_ms: int) -> Step | None:
 def _waiting(state: State, now_ms: int) -> Step | None:
     refusal = wrong_number_of_decks(state)
     if refusal:
-        text = "A floorperson takes one of the decks off the table."
-        return _because(text, refusal, {"action": "remove_deck"})
+        ready = [name for name, deck in state.decks.items() if not elsewhere(deck)]
+        if len(ready) == 1:
+            text = f"A floorperson takes deck {ready[0]} off the table."
+            return _because(text, refusal, {"action": "remove_deck", "deck": ready[0]})
+        return _because("A floorperson takes one of the decks off the table.", refusal, {"action": "remove_deck"})
     refusal = no_way_to_deal(state)
     loaded = [name for name, deck in state.decks.items() if deck.state is DeckState.LOADED]
     if refusal and loaded:

@@ -292,7 +292,7 @@ def test_a_dead_shuffler_gives_way_to_hands(playing: Person) -> None:
     """The floorperson covers it and takes one deck away; the other is shuffled by hand, cut, and played."""
     page = playing.page
     take_out_of_service(playing, "shuffler")
-    page.see("#step-text", "takes one of the decks off the table")
+    page.see("#step-text", "off the table")
     page.see("#step-clause", "§ 3.B")
     play_by_clicks(playing)
     assert len(events(playing, "deck.removed")) == 1

@@ -142,3 +142,15 @@ def test_a_deck_is_put_where_it_is_dealt_from(method: Method, text: str) -> None
         assert house.do_next_task()
     assert text in seen or text.replace("red", "blue") in seen
     assert not any("into the shoe" in one for one in seen)
+
+
+def test_without_a_shuffler_the_deck_that_can_leave_is_named() -> None:
+    """The other one is in the shoe: taking it off the table would be refused."""
+    house = House().open()
+    house.disconnect("shuffler")
+    house.tick(60)
+    house.ask(act.TakeOutOfService, "shuffler", "covered")
+    while (step := house.table.next_step()).do[0]["action"] != "remove_deck":
+        assert house.do_next_task()
+    assert step.text == "A floorperson takes deck blue-1 off the table."
+    house.ask(act.RemoveDeck, step.do[0]["deck"])
