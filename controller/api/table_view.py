@@ -20,7 +20,7 @@ from controller.core.step import Step
 _REMEDY = {
     "jam": "Free the jam in the {device}, then confirm it",
     "fail": "Switch the {device} off and on, or take it out of service",
-    "lost": "Check cable and power of the {device}, or take it out of service",
+    "lost": "Check the cable and power of the {device}, or take it out of service",
     "cycle": "Check the {device}",
     "restart": "Check the {device}",
     "count": "Gather deck {deck}; a floorperson finds the missing cards or declares them missing",

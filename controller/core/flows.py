@@ -13,7 +13,7 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.decision import cite
-from controller.core.guide import allowed_actions, current_step, gather_step
+from controller.core.guide import allowed_actions, current_step, gather_step, with_correction
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.gathering import GATHERED_STATES, UNABLE
 from controller.core.rules.guards import (
@@ -169,7 +169,7 @@ def _deck_out(state: State, name: str) -> _Part:
     def how() -> Step:
         moving = moved_by(state, name)
         if deck.state in GATHERED_STATES:
-            return gather_step(state, name)
+            return with_correction(state, gather_step(state, name))
         if moving:
             return Step(f"Wait for the {moving}.", f"It is moving deck {name}.")
         out: Offer = {"action": "unload_deck", "deck": name}

@@ -29,6 +29,7 @@ from controller.core.rules.guards import (
     stub_count_due,
     wrong_number_of_decks,
 )
+from controller.core.rules.opening import elsewhere
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
@@ -42,6 +43,11 @@ _OPENING: dict[DeckState, tuple[str, str, str]] = {
     DeckState.VERIFIED: ("Spread deck {} face up for the first player.", Rule.SPREAD_DECK, "spread_deck"),
     DeckState.SPREAD: ("Turn deck {} face down and wash it.", Rule.WASH_DECK, "wash_deck"),
     DeckState.WASHED: ("Stack deck {}.", Rule.WASH_DECK, "stack_deck"),
+}
+_LOAD = {
+    Method.AUTOMATED_SHOE: "Put deck {} into the shoe.",
+    Method.MANUAL_SHOE: "Put deck {} into the manual shoe.",
+    Method.HAND: "Take deck {} into your hand.",
 }
 
 
@@ -63,7 +69,7 @@ def next_step(state: State, now_ms: int) -> Step:
 
 
 def current_step(state: State, now_ms: int) -> Step:
-    """The next step. Where the last count can be corrected, this is offered too."""
+    """The next step."""
     step = (
         _void(state)
         or _gather(state)
@@ -71,7 +77,11 @@ def current_step(state: State, now_ms: int) -> Step:
         or _normal(state, now_ms)
         or Step("Wait.", "The devices are working.")
     )
-    step = _offline(state, step)
+    return with_correction(state, _offline(state, step))
+
+
+def with_correction(state: State, step: Step) -> Step:
+    """A step that also offers to correct the last count, where that is possible."""
     if not step.do or correctable(state) is None:
         return step
     correction: Offer = {"action": "correct_count"}
@@ -118,14 +128,15 @@ def gather_step(state: State, name: str) -> Step:
         text = f"Deck {name} has {cards(-number)} too many: count it again, or a floorperson declares it."
         if number > 0:
             them = "it" if number == 1 else "them"
-            text = f"Find {cards(number)} of deck {name}, or a floorperson declares {them} missing."
+            text = f"Find {cards(number)} of deck {name}, or have a floorperson declare {them} missing."
         ready = [each for each in state.devices if _ready(state, each)]
         look: list[Offer] = [{"action": "empty_device", "device": each} for each in ready]
         declared: Offer = {"action": "declare_missing", "deck": name}
         recount: Offer = {"action": "gather_all", "deck": name}
         offers = (gathered, *look, declared) if number > 0 else (declared, recount)
         return Step(text, why, (Rule.WRONG_COUNT,), offers, role=Role.FLOOR)
-    several = len(loose_places(state, name)) > 1
+    loose = loose_places(state, name)
+    several = len(loose) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
     if place == ledger.TAKEN:
         text = "Put the cards last taken from the shoe on the pile and count them."
@@ -150,6 +161,8 @@ def gather_step(state: State, name: str) -> Step:
     source = f"the {device}" if device else place_name(place)
     text = f"{first}Gather the cards from {source} and count them."
     if several:
+        held = [ledger.DEVICE_OF[each] for each in loose if each in ledger.DEVICE_OF]
+        first, opened = _open_first(state, held[0] if held else "")
         text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {source}."
     return Step(text, why, do=(*opened, *at_once, gathered))
 
@@ -227,7 +240,7 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
                 if not inside(state, warned.device):
                     text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
-                f"{text}, or a floorperson takes it out of service.",
+                f"{text}, or have a floorperson take it out of service.",
                 sentence(warned.text),
                 (*clause, Rule.OUT_OF_SERVICE),
                 (*opened, {"action": "take_out_of_service", "device": warned.device}),
@@ -273,8 +286,11 @@ def _closed(state: State, now_ms: int) -> Step | None:
 def _waiting(state: State, now_ms: int) -> Step | None:
     refusal = wrong_number_of_decks(state)
     if refusal:
-        text = "A floorperson takes one of the decks off the table."
-        return _because(text, refusal, {"action": "remove_deck"})
+        ready = [name for name, deck in state.decks.items() if not elsewhere(deck)]
+        if len(ready) == 1:
+            text = f"A floorperson takes deck {ready[0]} off the table."
+            return _because(text, refusal, {"action": "remove_deck", "deck": ready[0]})
+        return _because("A floorperson takes one of the decks off the table.", refusal, {"action": "remove_deck"})
     refusal = no_way_to_deal(state)
     loaded = [name for name, deck in state.decks.items() if deck.state is DeckState.LOADED]
     if refusal and loaded:
@@ -291,7 +307,7 @@ def device_step(state: State, devices: dict[str, Device]) -> Step | None:
     """The step that the first of these devices asks for because it cannot be used, although there is no warning."""
     for name, device in devices.items():
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            text = f"Connect the {name} and switch it on, or a floorperson takes it out of service."
+            text = f"Connect the {name} and switch it on, or have a floorperson take it out of service."
             leave: Offer = {"action": "take_out_of_service", "device": name}
             why = f"The {name} does not answer."
             return Step(text, why, do=(leave,), by_hand=ByHand.CHECK, device=name, role=Role.DEALER)
@@ -346,10 +362,8 @@ def _deck(state: State, name: str) -> Step | None:
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
             return None
-        where = "Take deck {} into your hand." if state.method is Method.HAND else "Put deck {} into the shoe."
-        return Step(
-            where.format(name), "It is this deck's turn.", (Rule.LOAD_SHOE,), ({"action": "load_deck", "deck": name},)
-        )
+        loaded: Offer = {"action": "load_deck", "deck": name}
+        return Step(_LOAD[state.method].format(name), "It is this deck's turn.", (Rule.LOAD_SHOE,), (loaded,))
     if found is DeckState.SHUFFLED and state.devices["shuffler"].at_exit:
         text = f"Take deck {name} from the shuffler."
         return Step(text, "It is shuffled.", by_hand=ByHand.TAKE, device="shuffler")

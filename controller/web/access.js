@@ -135,7 +135,8 @@ function pinPad(body, person, pin, enter) {
   };
   const send = async () => {
     if (busy || !input.value) return;
-    busy = true;
+    busy = ok.disabled = true;
+    answer.replaceChildren(); // it was about the PIN before this one
     try {
       await enter(input.value);
     } catch (error) {
@@ -144,7 +145,7 @@ function pinPad(body, person, pin, enter) {
       input.value = "";
       input.focus();
     } finally {
-      busy = false;
+      busy = ok.disabled = false;
     }
   };
   const keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "⌫", "0"].map((key) =>

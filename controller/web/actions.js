@@ -44,6 +44,7 @@ let table = null;
 let stale = true;
 let fetching = null;
 let heldAt = -1; // the event number at which a button was pressed: a second press on the same picture is ignored
+let heldAction = "";
 const HELD_MS = 1000;
 
 export function useTable(picture) {
@@ -107,7 +108,11 @@ function show() {
 /** A button for an action. While the action is not possible, it explains why not and when it will be. */
 function actionButton(action, attributes, title, given = {}) {
   const off = !action.allowed && !attributes.disabled;
-  const press = () => (off ? notice(whyNotWords(action.title, action.why_not), "refused") : begin(action, given));
+  const press = (event) => {
+    if (event.detail > 1) return; // the second tap of a double tap: the button may be that of the next step by now
+    if (off) notice(whyNotWords(action.title, action.why_not), "refused");
+    else begin(action, given);
+  };
   return el("button", { type: "button", "aria-disabled": off ? "true" : null, title: off ? action.why_not?.reason : null, onclick: press, ...attributes },
     padlock(action, given), title);
 }
@@ -142,7 +147,9 @@ export function wayOut(offers, key) {
 }
 
 /** Every action, by topic; those that are not possible now show the reason. */
-function openAll() {
+async function openAll() {
+  const flows = await flowChoices(); // first, so that nothing moves under a finger
+  if (byId("dialog").open) return;
   const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
   const groups = [...GROUPS.map(([title, names]) => [title, names.map(now).filter(Boolean)]), ["More", left]];
   const parts = groups.filter(([, actions]) => actions.length).map(([title, actions]) =>
@@ -155,7 +162,7 @@ function openAll() {
         ...(action.allowed ? [capitalise(action.roles.map(roleWords).join(", "))]
           : [capitalise(action.why_not?.reason ?? "not now"), action.why_not?.possible_when ? `Possible when ${action.why_not.possible_when}` : ""])
           .map((text) => el("span", { class: "action-why", text })))))));
-  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flowChoices(), ...parts)], null, "wide");
+  openDialog("All actions", [el("div", { class: "dialog-body all-actions" }, flows, ...parts)], null, "wide");
 }
 
 // --- wagers, marked in the picture ---------------------------------------------------------------------------------
@@ -210,6 +217,7 @@ const isCount = (action) => action.fields.some((field) => field.name === "confir
 
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
 async function begin(action, given = {}, all = false) {
+  if (table.seq === heldAt && action.action === heldAction) return;
   clearNotice();
   const roles = rolesOf(action, given);
   if (!needsPin(action, given) && !hasRole(roles) && !(await askSignIn(roles))) return;
@@ -229,6 +237,7 @@ async function submit(action, fields) {
   const wanted = roles.length > 1 ? {} : { role: roles[0] };
   const send = (who = {}) => post("actions", { action: action.action, ...values, ...wanted, ...who });
   heldAt = table.seq;
+  heldAction = action.action;
   show();
   setTimeout(() => { heldAt = -1; show(); }, HELD_MS);
   if (!needsPin(action, values)) await send();

@@ -57,13 +57,14 @@ function card(device) {
   const seen = table?.devices.find((one) => one.name === device.name);
   const identity = device.identity;
   const trip = device.round_trip;
+  const online = device.online && (seen?.online ?? true); // the table knows it sooner
   const state = seen ? deviceWords(seen) : device.state;
   return el("article", { class: "panel device-card", data: { device: device.name } },
     el("header", {},
-      el("span", { class: `light is-${seen?.state ?? device.state}${device.online ? "" : " is-lost"}`, "aria-hidden": "true" }),
+      el("span", { class: `light is-${seen?.state ?? device.state}${online ? "" : " is-lost"}`, "aria-hidden": "true" }),
       el("h2", { text: words(device.name) }),
       el("span", { class: `chip ${inTrouble(seen) ? "bad" : ""}`, text: words(state) }),
-      el("span", { class: `chip ${device.online ? "quiet" : "bad"}`, text: device.online ? "Connected" : `Not connected: ${device.stage}` })),
+      el("span", { class: `chip ${online ? "quiet" : "bad"}`, text: online ? "Connected" : device.online ? "Not connected" : `Not connected: ${device.stage}` })),
     device.trouble ? el("p", { class: "trouble", text: device.trouble }) : null,
     plot(device),
     el("dl", { class: "facts" },

@@ -34,8 +34,10 @@ export function startDialog() {
     dialog.replaceChildren();
     closed?.();
   });
+  let outside = false; // a touch that began outside the dialog, not a finger that slipped out of it
+  dialog.addEventListener("pointerdown", (event) => { outside = event.target === dialog; });
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) closeDialog(); // a touch outside it
+    if (outside && event.target === dialog) closeDialog();
   });
 }
 

@@ -70,10 +70,10 @@ function fetchFlow() {
 }
 
 /** The goals that people can choose now, for the list of all actions. */
-export function flowChoices() {
-  const grid = el("div", { class: "action-grid" });
-  get("flows").then(({ flows }) => grid.replaceChildren(...flows.map(({ goal, about, title }) =>
-    el("button", { type: "button", class: "action", data: { flow: goal, about }, onclick: () => { closeDialog(); beginFlow(goal, about); } },
-      el("span", { class: "action-title", text: `${title} …` }))))).catch(() => {});
-  return el("section", { class: "action-group" }, el("h3", { text: "Step by step" }), grid);
+export async function flowChoices() {
+  const { flows } = await get("flows").catch(() => ({ flows: [] }));
+  return el("section", { class: "action-group" }, el("h3", { text: "Step by step" }),
+    el("div", { class: "action-grid" }, ...flows.map(({ goal, about, title }) =>
+      el("button", { type: "button", class: "action", data: { flow: goal, about }, onclick: () => { closeDialog(); beginFlow(goal, about); } },
+        el("span", { class: "action-title", text: `${title} …` })))));
 }

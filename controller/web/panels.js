@@ -23,7 +23,8 @@ export function showStep(table) {
 }
 
 export function showAlarms(table) {
-  const { warnings, troubles, void_steps: steps, round, access, stopped } = table;
+  const { troubles, void_steps: steps, round, access, stopped } = table;
+  const warnings = [...table.warnings].sort((a, b) => a.aside - b.aside); // what is set aside comes after the alarms
   const buttons = [...warnings, ...troubles].map((one) => wayOut(one.do ?? [], one.key ?? one.device));
   const locked = (access?.locked ?? []).map((one) => ({ ...one, left: duration(Math.max(0, one.until_ms - table.now_ms)) }));
   const shown = [warnings.map(({ since_ms: _, ...rest }) => rest), troubles, buttons.map((list) => list.map((one) => one.outerHTML))];
@@ -35,7 +36,7 @@ export function showAlarms(table) {
     ...warnings.map((warning, index) =>
       el("article", { class: warning.aside ? "set-aside" : `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
         el("h3", {}, capitalise(warning.text), " ", ...clauses(warning.clause, `${warning.key}-`)),
-        el("p", { class: "small", text: capitalise([warning.device, warning.deck, `cleared by a ${roleWords(warning.needs)}`].filter(Boolean).join(" · ")) }),
+        el("p", { class: "small", text: capitalise([warning.device, warning.deck, `a ${roleWords(warning.needs)} can clear it`].filter(Boolean).join(" · ")) }),
         checklist(warning.steps), ways(buttons[index]))),
     ...troubles.map((trouble, index) =>
       el("article", { class: "alarm trouble", data: { trouble: trouble.device } },

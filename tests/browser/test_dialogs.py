@@ -108,6 +108,41 @@ def test_no_dialog_hides_its_button_its_keys_or_its_error(
     reachable(page, "a clause")
 
 
+def test_a_finger_that_slips_out_of_a_dialog_does_not_close_it(screen: Callable[..., Person]) -> None:
+    page = screen("--paused").page
+    page.click("#dock .more")
+    page.see("dialog .action[data-flow]")  # they are there from the beginning: nothing moves under a finger
+    x, y = page.js(
+        "(box => [box.x + 4, box.y + 4])(document.querySelector('dialog .dialog-head').getBoundingClientRect())"
+    )
+    for away in ((x, y), (2, 2)):
+        for kind, at in (("mousePressed", away), ("mouseReleased", (2, 2))):
+            assert page.js("document.querySelector('dialog').open")
+            page.send("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
+    page.wait("!document.querySelector('dialog').open")
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["quick", "slow"])
+def test_a_double_tap_is_one_tap(screen: Callable[..., Person], apart: bool) -> None:
+    """The second tap is neither refused, nor taken for the next step if that has come up in the meantime."""
+    person = screen("--paused")
+    page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    person.follow("document.querySelector('#step-text').innerText.startsWith('Turn deck red-1')")
+    page.wait("document.querySelector('#offers button:not(:disabled)') !== null")
+    x, y = page.js("(b => [b.x + 9, b.y + 9])(document.querySelector('#offers button').getBoundingClientRect())")
+    for click in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=click)
+        if apart:
+            page.see("#step-text", "Stack deck red-1")
+    page.see(".notice", "Wash deck: done.")
+    page.see("#step-text", "Stack deck red-1")
+    kinds = [event["kind"] for event in person.shoed.get("events?newest=1&limit=20")["events"]]
+    assert not [kind for kind in kinds if "refused" in kind or kind == "deck.stacked"]
+
+
 def test_no_null_is_shown(screen: Callable[..., Person]) -> None:
     page = screen("--paused").page
     page.click(".sign-in")
@@ -125,6 +160,7 @@ def test_a_button_that_cannot_be_used_says_why_and_when(screen: Callable[..., Pe
     assert "The table is closed." in text
     assert "Possible when the table is" in text
     page.click("#dock .more")
+    page.see("dialog .action:disabled")
     for reason in page.js(
         "[...document.querySelectorAll('dialog .action:disabled')]"
         ".map(action => [...action.querySelectorAll('.action-why')].map(why => why.innerText))"

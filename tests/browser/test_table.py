@@ -150,7 +150,7 @@ def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> No
     person.sign_in("Flo")
     person.follow("document.querySelector('#step-text').innerText.includes('verifies')")
     page.click("#dock .more")
-    assert page.js("document.querySelectorAll('dialog .action').length") > 40
+    page.wait("document.querySelectorAll('dialog .action').length > 40")
     page.see("dialog .action:disabled .action-why")
     page.click("dialog .action[data-action=close_table]")
     page.see("dialog h2", "Close table")
@@ -158,8 +158,8 @@ def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> No
     page.click("#dock .more")
     page.click("dialog .action[data-action=verify_deck]")
     page.click("dialog fieldset[data-field=deck] .choice", "blue-1")  # which nobody has inspected yet
-    page.click("dialog button[type=submit]")
-    answer = page.see("dialog .form-answer", "Refused")
+    person.submit()
+    answer = page.see(".notice.refused", "Refused")
     assert "Possible when" in answer
     assert "§" in answer
 

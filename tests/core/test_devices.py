@@ -474,8 +474,8 @@ def test_a_shuffler_out_of_service_leaves_one_deck_shuffled_by_hand() -> None:
     house.work()
     assert house.at() is not TableState.BETTING
     assert house.attempt(act.CloseBets, (1,))[0].kind == "action.refused"
-    assert "one of the decks" in house.table.next_step().text
     (out,) = [name for name, deck in house.state.decks.items() if deck.state is DeckState.STACKED]
+    assert house.table.next_step().text == f"A floorperson takes deck {out} off the table."
     house.ask(act.RemoveDeck, out)
     house.work()
     assert house.at() is TableState.BETTING
@@ -733,7 +733,7 @@ def test_a_refused_device_is_told_with_its_reason() -> None:
     for name in ("shuffler", "shoe"):
         house.handle(DeviceReady(name, 5, capabilities(ONE, name), last_command=10_000))
     step = house.table.next_step()
-    assert step.text == "Check the shuffler, or a floorperson takes it out of service."
+    assert step.text == "Check the shuffler, or have a floorperson take it out of service."
     assert "switch it off and on" in step.why
 
 

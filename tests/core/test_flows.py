@@ -8,8 +8,9 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.flows import Flow, Goal, flow_to, flows
 from controller.core.machines import TableState
-from controller.core.state import encode
+from controller.core.state import due_deck, encode
 from controller.core.step import ACTIONS
+from controller.games.game import Method
 from tests.support.core_driver import House, house_in
 
 
@@ -150,3 +151,21 @@ def test_only_what_exists_has_a_flow() -> None:
     ]
     assert flow_to(house.state, Goal.CHANGE_DECK, "red-9", 0) is None
     assert flow_to(house.state, Goal.OUT_OF_SERVICE, "kettle", 0) is None
+
+
+def test_a_slip_of_the_finger_can_be_corrected_within_a_flow() -> None:
+    house = House().open()
+    house.ask(act.UnloadDeck, "red-1")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.ask(act.ChangeMethod, Method.MANUAL_SHOE)
+    house.work()
+    deck = due_deck(house.state)
+    house.ask(act.UnloadDeck, deck)
+    house.ask(act.GatherCards, deck, "manual_shoe", 44, confirmed=True)
+    step = flow(house, Goal.CHANGE_DECK, deck).step
+    assert step is not None
+    assert step.do[-1] == {"action": "correct_count"}
+    house.ask(act.CorrectCount, 53)
+    step = flow(house, Goal.CHANGE_DECK, deck).step
+    assert step is not None
+    assert {"action": "correct_count"} not in step.do

@@ -104,7 +104,7 @@ def test_a_deck_in_a_shoe_that_was_swapped_before_the_deal_is_shuffled_again(why
     assert "count" in house.table.next_step().text
     house.work(stop=TableState.WAITING)
     step = house.table.next_step()
-    assert step.text == "Check the shoe, or a floorperson takes it out of service."
+    assert step.text == "Check the shoe, or have a floorperson take it out of service."
     assert {"action": "take_out_of_service", "device": "shoe"} in step.do
 
 

@@ -48,7 +48,7 @@ def power_cycle(house: House, name: str) -> None:
 def test_a_failed_device_that_keeps_its_memory_returns_after_a_power_cycle(name: str) -> None:
     house = failed(name)
     step = house.table.next_step()
-    assert step.text == f"Switch the {name} off and on, or test it, or a floorperson takes it out of service."
+    assert step.text == f"Switch the {name} off and on, or test it, or have a floorperson take it out of service."
     power_cycle(house, name)
     assert house.device(name) is DeviceState.READY
     assert house.state.warnings[f"{name}.fail"].gone
@@ -150,7 +150,7 @@ def test_the_guide_does_not_offer_a_test_of_a_device_with_cards_inside() -> None
     house = failed("shoe")
     house.state.decks["red-1"].cards = house.folded.decks["red-1"].cards = {"shoe": 53}
     step = house.table.next_step()
-    assert step.text == "Switch the shoe off and on, or a floorperson takes it out of service."
+    assert step.text == "Switch the shoe off and on, or have a floorperson take it out of service."
     assert [offer["action"] for offer in step.do] == ["take_out_of_service"]
 
 

@@ -12,6 +12,7 @@ from controller.core.events.event import Event
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import cards, place_name, sentence, state_name, warning_name
 from controller.core.rules.warnings import WARNINGS
+from controller.games.game import Method
 from tests.support.core_driver import House
 
 SENTENCES: list[tuple[Event, str]] = [
@@ -91,7 +92,7 @@ def test_missing_cards_are_counted_in_words() -> None:
     house.ask(act.ReportWrongNumber, "seat1", 2)
     house.ask(act.ReturnWagers)
     house.state.decks["red-1"].cards = {"table": 52, "missing": 1}
-    assert house.table.next_step().text == ("Find 1 card of deck red-1, or a floorperson declares it missing.")
+    assert house.table.next_step().text == ("Find 1 card of deck red-1, or have a floorperson declare it missing.")
     house.state.decks["red-1"].cards = {"table": 55, "missing": -2}
     assert house.table.next_step().text == "Deck red-1 has 2 cards too many: a floorperson declares it."
 
@@ -102,3 +103,54 @@ def test_a_refused_role_is_named() -> None:
     assert (refused.data["reason"], refused.data["possible_when"]) == (
         "a dealer may not do this", "a floorperson does it",
     )  # fmt: skip
+
+
+def test_a_locked_shoe_is_opened_before_all_cards_are_on_one_pile() -> None:
+    """Also if the first cards to gather are at a seat: those in the shoe cannot be reached before."""
+    house = House().open()
+    house.auto_take = False
+    house.deal((1, 2))
+    house.faults["shoe", "Dispense"] = "jam"
+    house.take("shoe")
+    house.ask(act.ReturnWagers)
+    assert house.state.devices["shoe"].locked
+    step = house.table.next_step()
+    assert step.text == (
+        "The shoe is locked: report that you are opening it. "
+        "Put all cards of deck red-1 on one pile and count it, or begin with seat 1."
+    )
+    assert [offer["action"] for offer in step.do] == ["open_device", "gather_all", "gather_cards"]
+    house.ask(act.OpenDevice, "shoe")
+    assert house.table.next_step().text == "Put all cards of deck red-1 on one pile and count it, or begin with seat 1."
+
+
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        (Method.MANUAL_SHOE, "Put deck red-1 into the manual shoe."),
+        (Method.HAND, "Take deck red-1 into your hand."),
+    ],
+)
+def test_a_deck_is_put_where_it_is_dealt_from(method: Method, text: str) -> None:
+    house = House().open()
+    house.ask(act.UnloadDeck, "red-1")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.ask(act.ChangeMethod, method)
+    seen = set()
+    while house.at() is not TableState.BETTING:
+        seen.add(house.table.next_step().text)
+        assert house.do_next_task()
+    assert text in seen or text.replace("red", "blue") in seen
+    assert not any("into the shoe" in one for one in seen)
+
+
+def test_without_a_shuffler_the_deck_that_can_leave_is_named() -> None:
+    """The other one is in the shoe: taking it off the table would be refused."""
+    house = House().open()
+    house.disconnect("shuffler")
+    house.tick(60)
+    house.ask(act.TakeOutOfService, "shuffler", "covered")
+    while (step := house.table.next_step()).do[0]["action"] != "remove_deck":
+        assert house.do_next_task()
+    assert step.text == "A floorperson takes deck blue-1 off the table."
+    house.ask(act.RemoveDeck, step.do[0]["deck"])

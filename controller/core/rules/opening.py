@@ -53,7 +53,7 @@ from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
 from controller.core.rules.warnings import cause_gone, warn
 from controller.core.setup import setup_fault
-from controller.core.state import deck_with_back
+from controller.core.state import Deck, deck_with_back
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver
 
@@ -209,6 +209,11 @@ def reject(d: Decision, act: RejectDeck) -> Refusal | None:
     return None
 
 
+def elsewhere(deck: Deck) -> list[str]:
+    """The places from which the cards of a deck must come before it leaves the table."""
+    return [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
+
+
 @enforces(Rule.WRONG_COUNT, Rule.DECK_AGE, Rule.TWO_DECKS)
 @handles(RemoveDeck)
 def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
@@ -216,10 +221,10 @@ def remove(d: Decision, act: RemoveDeck) -> Refusal | None:
     deck = d.state.decks[act.deck]
     if deck.state in (DeckState.IN_PLAY, DeckState.VOIDED):
         return Refusal("its round is not over", "the round is over")
-    elsewhere = [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
-    if elsewhere:
+    places = elsewhere(deck)
+    if places:
         return Refusal(
-            f"cards of deck {act.deck} are still elsewhere: {', '.join(map(place_name, sorted(elsewhere)))}",
+            f"cards of deck {act.deck} are still elsewhere: {', '.join(map(place_name, sorted(places)))}",
             "all its cards are on the table, or the missing ones are declared",
             (Rule.WRONG_COUNT,),
         )
