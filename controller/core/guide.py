@@ -125,7 +125,7 @@ def gather_step(state: State, name: str) -> Step:
         if looking:
             return looking
         number = deck.cards[place]
-        text = f"Deck {name} has {cards(-number)} too many: count it again, or a floorperson declares it."
+        text = f"Deck {name} has {cards(-number)} too many: count it again, or have a floorperson declare it."
         if number > 0:
             them = "it" if number == 1 else "them"
             text = f"Find {cards(number)} of deck {name}, or have a floorperson declare {them} missing."

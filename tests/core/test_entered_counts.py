@@ -238,7 +238,7 @@ def test_a_pile_that_is_short_is_missing_cards_until_it_is_counted_again() -> No
     house.ask(act.GatherAll, DECK, 52, confirmed=True)
     assert cards(house) == {"table": 52, "missing": 1}
     assert house.find("ledger.disagreed")[-1].data["missing"] == 1
-    assert house.table.next_step().text.startswith("1 card of deck red-1 is missing: find it, or a floorperson")
+    assert house.table.next_step().text.startswith("Find 1 card of deck red-1, or have a floorperson")
     house.ask(act.GatherAll, DECK, 53)  # the card was found, and the pile was counted again
     assert len(house.find("ledger.disagreed")) == 1
     assert house.deck(DECK) is DeckState.STACKED
@@ -250,7 +250,7 @@ def test_a_pile_with_a_surplus_can_be_corrected() -> None:
     house.ask(act.GatherAll, DECK, 54, confirmed=True)
     assert cards(house) == {"table": 54, "missing": -1}
     step = house.table.next_step()
-    assert step.text.startswith("Deck red-1 has 1 card too many: put it on one pile and count it again, or a")
+    assert step.text.startswith("Deck red-1 has 1 card too many: count it again, or have a")
     assert {"action": "gather_all", "deck": DECK} in step.do
     house.ask(act.CorrectCount, 52, confirmed=True)
     assert cards(house) == {"table": 52, "missing": 1}

@@ -395,7 +395,7 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     assert house.refused(act.GatherCards, "red-1", "shoe", 50).data["reason"] == TAKEN_FIRST
     house.ask(act.GatherCards, "red-1", "taken", exit_)
     said = house.find("cards.gathered")[-1].event.sentence()
-    assert said == f"Gathered {exit_} cards of deck red-1 from the pile last taken from the shoe."
+    assert said == f"Gathered {exit_} cards of deck red-1 from the stack last taken from the shoe."
     house.move_all("rack" if what == "stub" else "seat1", "table")
     if what == "stack":  # cards ejected for the pile go there without a question
         assert house.state.devices["shoe"].at_exit
