@@ -39,7 +39,7 @@ test-crash: $(READY)
 
 # The screen in Debian's Chromium, against a real daemon that simulates a table.
 test-browser: $(READY) chromium
-	$(BIN)/pytest tests/browser
+	$(BIN)/pytest -n 2 --dist worksteal tests/browser
 
 # Take the pictures in docs/screens anew.
 screens: $(READY) chromium
