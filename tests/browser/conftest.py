@@ -24,6 +24,7 @@ from tests.browser.chromium import Browser, Page
 PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
 CHOICES = {"method": "manual shoe"}  # where people do not choose the first one
 OFFER = "#offers button:not(:disabled, [aria-disabled=true])"
+REFUSED_IN_FORM = "!!document.querySelector('dialog .form-answer')?.innerText"
 UP_S = 30.0
 
 
@@ -173,7 +174,7 @@ class Person:
     def close_simulation(self) -> None:
         """Close the panel, which covers other parts on a small screen."""
         if not self.page.js("document.querySelector('#simulation').hidden"):
-            self.page.click("#simulation-toggle")
+            self.page.js("document.querySelector('#simulation-toggle').click()")  # an alarm may just be moving it
             self.page.wait("document.querySelector('#simulation').hidden")
 
     def press_fault(self, device: str, fault: str) -> None:
@@ -257,8 +258,14 @@ class Person:
         """Submit the open form, if there is one, and enter the PIN if the action needs it."""
         if not self.page.js("document.querySelector('dialog').classList.contains('pin')"):
             self.page.click("dialog button[type=submit]")
-            self.page.wait("!document.querySelector('dialog').open || document.querySelector('dialog.pin') !== null")
-        if self.page.js("document.querySelector('dialog').open"):
+            self.page.wait(
+                "!document.querySelector('dialog').open || document.querySelector('dialog.pin') !== null"
+                f" || {REFUSED_IN_FORM}"
+            )
+        if self.page.js(REFUSED_IN_FORM):  # a device was quicker: the next step asks for something else
+            self.refusals = True
+            self.page.click("dialog .dialog-head button")
+        elif self.page.js("document.querySelector('dialog').open"):
             if not self.page.js("document.querySelector('dialog .pad') !== null"):
                 self.page.click("dialog .choice", "Flo")
             self.page.see("dialog .pin-who")

@@ -138,7 +138,7 @@ def test_a_daemon_that_hangs(screen: Callable[..., Person]) -> None:
     person.page.see("#stale", "STALE")
     person.shoed.thaw()
     person.page.unseen("#stale")
-    person.page.wait("!document.querySelector('#offers button').disabled")
+    person.page.wait("document.querySelector('#offers button')?.disabled === false")
 
 
 def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> None:
