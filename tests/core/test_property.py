@@ -332,6 +332,10 @@ class Rounds(RuleBasedStateMachine):
     def a_device_answers_anything(self, device: str, command: int, reason: Reason | None) -> None:
         found = self.house.state.devices.get(device)
         id = found.doing.id if found and found.doing else command
+        if found and any(given.id == id for given in found.beside):
+            return  # the device carries these out, and answers them itself
+        if reason is Reason.LOCKED and found and found.doing and not found.doing.answered:
+            self.house.devices[device].locked = True  # what it says about itself is true
         self.house.handle(CommandReply(device, id, wire.Refused(id, reason) if reason else wire.Done(id)))
 
     @rule(seconds=st.sampled_from([1, 12, 200, 3600, 4 * 3600]))

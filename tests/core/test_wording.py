@@ -94,7 +94,8 @@ def test_missing_cards_are_counted_in_words() -> None:
     house.state.decks["red-1"].cards = {"table": 52, "missing": 1}
     assert house.table.next_step().text == ("Find 1 card of deck red-1, or have a floorperson declare it missing.")
     house.state.decks["red-1"].cards = {"table": 55, "missing": -2}
-    assert house.table.next_step().text == "Deck red-1 has 2 cards too many: count it again, or have a floorperson declare it."
+    surplus = "Deck red-1 has 2 cards too many: count it again, or have a floorperson declare it."
+    assert house.table.next_step().text == surplus
 
 
 def test_a_refused_role_is_named() -> None:
