@@ -97,6 +97,7 @@ def test_an_alarm_stands_until_people_have_seen_to_it(playing: Person, alarm: Al
     if alarm.repair:
         page.see(f"{alarm.article} .next", alarm.step)  # it cannot be cleared while its cause remains
         playing.press_fault(alarm.device, alarm.repair)
+        online_again(playing, alarm.device)  # until then, the way out is to take it out of service
     cleared = see_to_it(playing)
     if alarm.warning:
         assert {who for key, who in cleared.items() if key.endswith(alarm.warning)} == {alarm.by}
@@ -119,6 +120,13 @@ def provoke(playing: Person, alarm: Alarm) -> None:
             page.see(alarm.article, within=15)
             return
     raise AssertionError(f"no alarm:\n{page.words()}")
+
+
+def online_again(person: Person, name: str) -> None:
+    """Wait until a device is connected."""
+    end = time.monotonic() + 60
+    while not next(device["online"] for device in person.shoed.get("table")["devices"] if device["name"] == name):
+        assert time.monotonic() < end, f"the {name} did not come back"
 
 
 def see_to_it(person: Person) -> dict[str, str]:
