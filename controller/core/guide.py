@@ -254,7 +254,7 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
 
 def _offline(state: State, step: Step) -> Step:
     """The step, with a device that has just gone offline: it has a grace period before there is a warning."""
-    if state.table not in (TableState.BETTING, *IN_A_ROUND):
+    if state.table is not TableState.BETTING and state.table not in IN_A_ROUND:
         return step
     for name, device in state.devices.items():
         if device.state is not DeviceState.LOST or f"{name}.lost" in state.warnings:
