@@ -26,7 +26,7 @@ from controller.journal.errors import (
 from controller.journal.file_identity import FileIdentity
 from controller.journal.reader import EVENT_COLUMNS, JournalReader, open_sqlite
 from controller.journal.records import Checkpoint, EventRow, NewEvent
-from controller.journal.schema import LISTING, check_schema, create, is_blank
+from controller.journal.schema import LISTING, check_schema, create, is_blank, uses_wal
 from controller.journal.snapshots import KEPT, SNAPSHOT_COLUMNS, snapshot_row
 from controller.journal.writer_lock import MODE, WriterLock
 
@@ -79,13 +79,13 @@ class Journal(JournalReader):
         check_room(self.path)
         connection = open_sqlite(self.path, "mode=rw")
         try:
+            connection.execute("PRAGMA synchronous = FULL")
+            if self._create and is_blank(connection) and not uses_wal(self.path):
+                create(connection)  # before there is a log: an empty file with a log has lost its events
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != b"wal":
                 raise sqlite3.OperationalError(f"journal mode {mode.decode()}")
-            connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
-            if is_blank(connection) and self._create:
-                create(connection)
             _flush_folder(self.path.parent)  # the log exists now; SQLite ignores a failure of its own flush
         except sqlite3.Error as error:
             connection.close()

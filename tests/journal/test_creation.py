@@ -1,0 +1,51 @@
+"""The creation of a journal, killed before each of its statements."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from pytest_mock import MockerFixture
+
+from controller.journal import Journal, JournalForeign, JournalIncomplete, JournalReader, NewEvent, store
+from controller.journal.reader import open_sqlite
+
+OPENED = NewEvent("2026-01-31T23:59:59.123456Z", "table.opened", (), {"who": "dana"})
+
+
+def test_a_creation_that_was_killed_is_done_again(tmp_path: Path, mocker: MockerFixture) -> None:
+    """A copy of the folder before each statement is what a kill at that moment leaves."""
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    left: list[Path] = []
+
+    def keep(_statement: str) -> None:
+        left.append(tmp_path / str(len(left)))
+        shutil.copytree(folder, left[-1])
+
+    def traced(path: Path, how: str) -> sqlite3.Connection:
+        connection = open_sqlite(path, how)
+        connection.set_trace_callback(keep)
+        return connection
+
+    mocker.patch.object(store, "open_sqlite", traced)
+    Journal(folder / "journal.db", create=True).close()
+    mocker.stopall()
+
+    assert len(left) > 10
+    for copy in left:
+        with contextlib.suppress(JournalForeign):  # an empty database; but no log is missing
+            JournalReader(copy / "journal.db").close()
+        with Journal(copy / "journal.db", create=True) as journal:
+            assert journal.append([OPENED]) == 1
+
+
+def test_a_journal_that_lost_its_log_is_not_created_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    with pytest.raises(JournalIncomplete, match=r"journal\.db-wal, which was not copied with it"):
+        Journal(path, create=True)
