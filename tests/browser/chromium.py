@@ -7,6 +7,7 @@ elements that are covered, disabled or out of sight cannot be clicked here eithe
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-WAIT_S = 20.0  # how long a condition may take on a busy machine
+WAIT_S = 60.0  # how long a condition may take on a busy machine
 FLAGS = (
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--disable-gpu",
     "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
@@ -33,6 +34,10 @@ KEYS = {
 
 class Gone(Exception):
     """The browser has ended, or does not answer."""
+
+
+class Reloaded(Exception):
+    """The page was replaced by another before it could answer."""
 
 
 class Browser:
@@ -96,6 +101,8 @@ class Browser:
         while True:
             message = self._next()
             if message.get("id") == number:
+                if "navigated" in message.get("error", {}).get("message", ""):
+                    raise Reloaded(method)
                 if "error" in message:
                     raise RuntimeError(f"{method}: {message['error'].get('message')}")
                 result: dict[str, Any] = message["result"]
@@ -172,7 +179,9 @@ class Page:
         """Wait until an expression is true, and return its value."""
         end = time.monotonic() + within
         while True:
-            value = self.js(condition)
+            value = None
+            with contextlib.suppress(Reloaded):
+                value = self.js(condition)
             if value:
                 return value
             if time.monotonic() > end:
@@ -204,7 +213,8 @@ class Page:
     def click(self, selector: str, words: str = "", *, within: float = WAIT_S) -> None:
         """Click in the middle of an enabled button, once nothing covers it.
 
-        What lies under a finger may move in the very moment: then the finger is taken off elsewhere, and tries again.
+        If it moves at that very moment, the finger is lifted elsewhere and tries again; likewise if the page did not
+        notice the click.
         """
         for _ in range(20):
             x, y = self._find(selector, words, within)
@@ -212,7 +222,7 @@ class Page:
             self.send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **at)
             hit = self.js("wanted.isConnected && wanted.matches(':active')")
             self.send("Input.dispatchMouseEvent", type="mouseReleased", x=x if hit else 0, y=y if hit else 0, **at)
-            if hit:
+            if hit and self.js("window.clicked === window.wanted"):
                 return
         raise AssertionError(f"never hit: {selector} {words}\nthe page says:\n{self.words()}")
 
@@ -224,6 +234,8 @@ class Page:
                 node.checkVisibility() && !node.disabled && node.ariaDisabled !== "true"
                 && (node.innerText ?? node.textContent).includes({json.dumps(words)}));
               if (!node) return null;
+              window.clicked = null;
+              node.addEventListener("click", () => window.clicked = node, {{capture: true, once: true}});
               node.scrollIntoView({{block: "center", behavior: "instant"}});
               const box = node.getBoundingClientRect();
               const at = [box.x + box.width / 2, box.y + box.height / 2];
