@@ -13,7 +13,8 @@ import click
 
 from controller.cli import terminal
 from controller.cli.client import VARIABLE, Client, ClientError, NoDaemon, find_socket
-from controller.journal import JournalDamaged, JournalError, JournalReader, moment
+from controller.journal import JournalDamaged, JournalError, JournalIncomplete, JournalReader, moment
+from controller.journal.schema import LACKS_EVENTS
 
 DEFAULT = Path("/var/lib/shoed/journal.db")
 SIMULATED = Path("build/run/journal.db")
@@ -113,6 +114,8 @@ def from_records(
                 raise
             terminal.print_message(f"{error.args[0].partition(';')[0]}; this is from {path}")
     with JournalReader(path) as reader:
+        if reader.may_lack_its_end and not reader.head.seq:
+            raise JournalIncomplete(f"{path}: {LACKS_EVENTS}")
         found = read(reader)
         warn_if_incomplete(reader)
     return found
@@ -133,7 +136,9 @@ def warn_if_incomplete(reader: JournalReader) -> None:
 
 def what_may_be_missing(reader: JournalReader) -> str:
     """Why newer events may be missing from a copied journal, and what to do; empty if it is complete."""
-    return LACKS_END.format(reader.head.seq) if reader.may_lack_its_end else ""
+    if not reader.may_lack_its_end:
+        return ""
+    return LACKS_END.format(reader.head.seq) if reader.head.seq else LACKS_EVENTS
 
 
 @contextlib.contextmanager

@@ -101,9 +101,11 @@ class JournalReader(BaseJournal):
     def may_lack_its_end(self) -> bool:
         """Whether this looks like the file of a running daemon that was copied without its write-ahead log.
 
-        A daemon that ends marks its last event as verified, and SQLite then removes the log.
+        A daemon records events from its first second; when it ends it marks the last one as verified, and SQLite then
+        removes the log.
         """
-        return self._unchanged is not None and uses_wal(self.path) and self.verified() != self.head
+        closed = self.head != START and self.verified() == self.head
+        return self._unchanged is not None and uses_wal(self.path) and not closed
 
     def copy_to(self, target: Path) -> None:
         """Write a complete copy into one new file, while the daemon may be writing."""

@@ -41,6 +41,11 @@ BEGIN SELECT raise(ABORT, 'events are never deleted'); END""",
 )""",
 }
 
+LACKS_EVENTS = (
+    "there are no events in this file: a running daemon keeps its newest events in a second one, journal.db-wal, which "
+    "was not copied with it; `shoectl journal copy FILE` makes a complete copy"
+)
+
 
 def create(connection: sqlite3.Connection) -> None:
     """Create the tables, all or none."""
@@ -70,10 +75,7 @@ def recognise(connection: sqlite3.Connection, path: Path) -> None:
         if not is_blank(connection):
             raise JournalForeign(f"{path}: not a Dragonshoe journal; check the path")
         if uses_wal(path):
-            raise JournalIncomplete(
-                f"{path}: there are no events in this file: a running daemon keeps its newest events in a second one, "
-                "journal.db-wal, which was not copied with it; `shoectl journal copy FILE` makes a complete copy"
-            )
+            raise JournalIncomplete(f"{path}: {LACKS_EVENTS}")
         raise JournalForeign(f"{path}: an empty database; check the path")
     version = _number(connection, "user_version")
     if version > VERSION:
