@@ -8,7 +8,7 @@ FAST := build/fast
 SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 
 .PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
-.PHONY: test-mutants test-deb test-appliance test-python313 clean
+.PHONY: test-campaign test-mutants test-deb test-appliance test-python313 clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
@@ -32,10 +32,16 @@ test: $(READY)
 	  wait $$lint; lint=$$?; cat build/lint.log; exit $$((tests + lint))
 endif
 
-# Kill the real daemon at every write and send of a round, and KILLS times at random instants.
+# Every planted defect, every kind of tampering, every shift that ever failed, and EXAMPLES random tables.
+EXAMPLES ?= 220
+test-campaign: $(READY)
+	EXAMPLES=$(EXAMPLES) $(PYTEST) -n $(WORKERS) --dist worksteal tests/campaign tests/core/test_property.py
+
+# Kill the real daemon at every write and send of a round (STEP=3: every third), and KILLS times at random instants.
 KILLS ?= 1000
+STEP ?= 1
 test-crash: $(READY)
-	KILLS=$(KILLS) $(BIN)/pytest -s tests/crash
+	KILLS=$(KILLS) STEP=$(STEP) $(BIN)/pytest -s tests/crash
 
 # The screen in Debian's Chromium, against a real daemon that simulates a table.
 test-browser: $(READY) chromium

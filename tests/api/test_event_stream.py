@@ -14,7 +14,7 @@ from controller.api.fair_queue import FairQueue
 from controller.core.events.event import Entry
 from controller.core.events.table import TableResumed
 
-LIMIT_S = 20.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 
 
 class QuietDaemon:

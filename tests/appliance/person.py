@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-LIMIT_S = 20.0
+LIMIT_S = 120.0
 
 
 class UnixConnection(http.client.HTTPConnection):

@@ -14,7 +14,7 @@ from firmware_bridge.wire.messages import CycleDone, Dispense, EventMessage, Out
 from tests.support.connected import ConnectedDevice
 
 SOURCE = Path(__file__).parents[1] / "c_device" / "device.c"
-LIMIT_S = 60.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-D_XOPEN_SOURCE=600")
 
 # Points that wait for what must not come, and a few whose ground others go over again. `shoectl conform --with-cards

@@ -61,7 +61,7 @@ from simulators.pipes.endpoints import Endpoint, PtyEndpoint, TcpEndpoint, UsbEn
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support.connected import Happenings
 
-LIMIT_S = 30.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 LONG_S = 600.0  # a pause that no test can sit out
 SPEED = 50.0
 HOST_BOOT = 0x1234ABCD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -410,7 +411,7 @@ class Rounds(RuleBasedStateMachine):
 
 
 Rounds.TestCase.settings = settings(
-    max_examples=220,
+    max_examples=int(os.environ.get("EXAMPLES", "70")),  # more with `make test-campaign`
     stateful_step_count=40,
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),  # a failing example is shown unshortened: shrinking it takes minutes

@@ -205,7 +205,7 @@ def test_what_is_broken_is_named_and_mended(machine: Machine, what: str) -> None
         assert mend in named(found, topic, words)
     for one in found:
         do(machine, one["mend"])
-    until("content", lambda: content(machine), within_s=60)
+    until("content", lambda: content(machine), within_s=240)
 
 
 def test_a_mistake_in_the_configuration_is_named_with_its_line(machine: Machine) -> None:

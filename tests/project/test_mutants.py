@@ -40,7 +40,7 @@ def test_every_change_of_the_rules_can_be_compiled() -> None:
     assert len(found) > 500
     assert found == sorted(found)
     sources = {mutant.file: (ROOT / mutant.file).read_text() for mutant in found}
-    for mutant in found[::7]:
+    for mutant in found[::40]:
         compile(mutant.applied_to(sources[mutant.file]), mutant.file, "exec")
 
 

@@ -18,7 +18,7 @@ from simulators.devices.device import SimulatedTable
 from simulators.pipes.endpoints import Endpoint, PtyEndpoint, TcpEndpoint, UsbEndpoint
 from simulators.pipes.usb_backend import SoftwareUsb
 
-LIMIT_S = 20.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 
 Result = TypeVar("Result")
 

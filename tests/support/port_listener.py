@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortLost, PortSettings, Transport, open_port
 
-LIMIT_S = 20.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 
 
 class PortListener:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 SHOED = str(Path(sys.executable).with_name("shoed"))
-LIMIT_S = 60.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 
 
 class UnixConnection(http.client.HTTPConnection):

@@ -16,7 +16,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-LIMIT_S = 30.0  # generous: only a hang runs into it
+LIMIT_S = 120.0  # generous: only a hang runs into it
 SHOECTL = "from controller.cli.shoectl import main; main()"
 
 
