@@ -173,7 +173,11 @@ def _announce(config: Config) -> None:
     help="With --simulate: speed of the devices.",
 )
 @click.option("--paused", is_flag=True, help="With --simulate: start with the robot dealer paused.")
-@click.option("--new-journal", is_flag=True, help="Create a new journal if the old one is missing.")
+@click.option(
+    "--new-journal",
+    is_flag=True,
+    help="Begin a new journal if the old one is missing, or continue with another one. This is recorded.",
+)
 @click.option("--announce", is_flag=True, hidden=True)
 @click.version_option(package_name="dragonshoe")
 def shoed(
