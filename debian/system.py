@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -91,7 +92,10 @@ def system(release: Release) -> Path:
 
 
 def wheels(release: Release) -> Path:
-    """Everything that requirements.lock names, for the Python of a release, downloaded where it is missing."""
+    """Everything that requirements.lock names, for the Python of a release, downloaded where it is missing.
+
+    Nothing else is in that folder. pip checks hashes of what it installs, but not of what it builds a library with.
+    """
     lock = ROOT / "requirements.lock"
     path = release.folder / "wheels"
     with made_from(path, hashlib.sha256(lock.read_bytes()).hexdigest()) as needed:
@@ -101,7 +105,16 @@ def wheels(release: Release) -> Path:
                 sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download", "--no-deps",
                 "--require-hashes", "--python-version", release.python_version, "-d", path, "-r", lock,
             )  # fmt: skip
+        check_hashes(path, lock.read_text())
     return path
+
+
+def check_hashes(folder: Path, lock: str) -> None:
+    """End with a message if a folder contains a file whose hash is not in a lock file."""
+    known = set(re.findall(r"--hash=sha256:([0-9a-f]{64})", lock))
+    for file in sorted(folder.iterdir()):
+        if hashlib.sha256(file.read_bytes()).hexdigest() not in known:
+            raise SystemExit(f"{file}: requirements.lock does not name this file; delete {folder} and build again")
 
 
 def run_inside(

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import socket
+import stat
 import struct
 from collections.abc import Iterator
 from functools import partial
@@ -137,11 +138,13 @@ def api_server(app: ASGIApp, queue: FairQueue) -> ApiServer:
 
 
 def unix_socket(path: Path) -> socket.socket:
-    """A socket at this path; OSError if another daemon already listens there."""
+    """A socket at this path. OSError if another daemon listens there, or if it is the path of another file."""
     with socket.socket(socket.AF_UNIX) as other:
         if other.connect_ex(str(path)) == 0:
             raise OSError(f"{path}: another shoed is already running; stop it first")
-    path.unlink(missing_ok=True)
+    remove_socket(path)
+    if os.path.lexists(path):
+        raise OSError(f"{path}: a file that is not a socket is in the way; move it, or change control.socket")
     sock = socket.socket(socket.AF_UNIX)
     try:
         sock.bind(str(path))
@@ -150,6 +153,13 @@ def unix_socket(path: Path) -> socket.socket:
         sock.close()
         raise OSError(f"{path}: {error.strerror}") from None
     return sock
+
+
+def remove_socket(path: Path) -> None:
+    """Remove the socket at this path. Any other file stays: a wrong path must not cost anybody a file."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            path.unlink()
 
 
 def tcp_socket(host: str, port: int) -> socket.socket:

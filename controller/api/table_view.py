@@ -250,6 +250,8 @@ def _gathering(place: str, deck: str) -> str:
     """What to do at a place of a void round. It does not say how many cards to expect there: people count them."""
     if place == ledger.TAKEN:
         return "Put the cards last taken from the shoe on the pile"
+    if place == ledger.FREED:
+        return "Put the cards taken out of the jam on the pile"
     if place == ledger.MISSING:
         return f"Account for the missing or surplus cards of deck {deck}"
     return (

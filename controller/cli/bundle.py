@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import platform
 import re
 import socket
@@ -66,10 +67,7 @@ def gather(examination: Examination) -> Iterator[Part]:
     yield "doctor.json", lambda: _json(findings)
     yield "doctor.txt", lambda: "".join(f"{line.text}\n" for line in finding_lines(findings))
     if not examination.simulated:
-        yield (
-            "config.toml",
-            lambda: without_secrets(examination.path(examination.config_file).read_text(errors="replace")),
-        )
+        yield "config.toml", lambda: without_secrets(_text_of(examination.path(examination.config_file)))
     yield "log.txt", lambda: _command("journalctl", "-u", SERVICE, "-n", LOG_LINES, "-o", "short-iso", "--no-pager")
     yield "kernel.txt", lambda: _command("journalctl", "-k", "-n", LOG_LINES, "-o", "short-iso", "--no-pager")
     try:
@@ -84,6 +82,14 @@ def gather(examination: Examination) -> Iterator[Part]:
             yield f"daemon/frames-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}.txt", partial(_frames, examination, name)
     yield "journal/verification.json", lambda: _json(_verification(examination))
     yield "journal/events.jsonl", lambda: _events(examination)
+
+
+def _text_of(file: Path) -> str:
+    """The text of a file; a link is not followed, because it could lead to a file that is secret."""
+    if file.is_symlink():
+        raise OSError(f"{file} is a symbolic link")
+    with open(file, errors="replace", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as text:
+        return text.read()
 
 
 def _versions() -> dict[str, Any]:

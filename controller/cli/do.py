@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 import click
-import msgspec
 from click.shell_completion import CompletionItem
 
 from controller.api.suggestion import nearest
@@ -15,7 +14,7 @@ from controller.cli.client import Client, RequestRefused
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option
 from controller.cli.options import json_option
 from controller.cli.pin_prompt import read_pin
-from controller.cli.table_text import clauses
+from controller.cli.table_text import clauses, command_lines
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 
@@ -105,6 +104,8 @@ def do_verb(
     step = answer.get("step") or {}
     if step.get("text"):
         terminal.print_line(terminal.printable(f"next: {step['text']}{clauses(step.get('clause') or [])}"), bold=True)
+        for line in command_lines(step):
+            terminal.print_line(*line)
 
 
 def _ask_first(action: dict[str, Any]) -> None:
@@ -143,6 +144,10 @@ def _list(known: list[dict[str, Any]]) -> None:
         head = f"{'+' if action['allowed'] else '-'} {action['action']} {fields}".rstrip()
         terminal.print_line(terminal.printable(head), "green" if action["allowed"] else None, bold=action["allowed"])
         lines = [("", f"{action.get('text') or action['title'] + '.'} By: {', '.join(action['roles'])}{_pin(action)}.")]
+        if action["fields"]:
+            lines.append(
+                ("", f"For example: shoectl do {action['action']} {' '.join(_example_fields(action['fields']))}")
+            )
         if action["why_not"]:
             why = action["why_not"]
             text = f"not now: {why['reason']}{clauses(list(why.get('clause') or ()))}"
@@ -154,11 +159,33 @@ def _pin(action: dict[str, Any]) -> str:
     return ", with PIN" if action.get("pin") else ""
 
 
+# What to type for a field of each type, as a placeholder and as an example.
+_TYPED = {
+    "integer": ("NUMBER", "20"),
+    "integers": ("N,N,…", "1,3,6"),
+    "boolean": ("yes|no", "yes"),
+    "string": ("TEXT", '"the card room"'),
+    "choice": ("NAME", "red-1"),
+}
+_NAMED = {"deck": ("NAME", "red-1")}  # a field of type string that is a name
+
+
+def _typed(field: dict[str, Any]) -> tuple[str, str]:
+    choices = [str(choice) for choice in field.get("choices") or ()]
+    if choices and field["type"] != "integers":
+        return "|".join(choices), choices[0]
+    return _NAMED.get(field["name"]) or _TYPED[field["type"]]
+
+
 def _field_usage(field: dict[str, Any]) -> str:
-    kinds = {"integer": "NUMBER", "integers": "N,N,…", "boolean": "yes|no", "string": "TEXT", "choice": "NAME"}
-    choices = field.get("choices") or ()
-    value = "|".join(map(str, choices)) if choices and field["type"] != "integers" else kinds.get(field["type"], "JSON")
-    return f"{field['name']}={value}" if field["required"] else f"[{field['name']}={value}]"
+    usage = f"{field['name']}={_typed(field)[0]}"
+    return usage if field["required"] else f"[{usage}]"
+
+
+def _example_fields(fields: list[dict[str, Any]]) -> list[str]:
+    """The required fields with a value each; if none is required, the first one."""
+    shown = [field for field in fields if field["required"]] or fields[:1]
+    return [f"{field['name']}={_typed(field)[1]}" for field in shown]
 
 
 def _fields(action: str, words: tuple[str, ...], known: list[dict[str, Any]]) -> dict[str, Any]:
@@ -200,12 +227,7 @@ def _value(field: dict[str, Any], text: str) -> Any:
         raise click.UsageError(f"{name} must be {what}, not {text!r}")
     if kind == "choice" and choices and text not in choices:
         raise click.UsageError(f"{name} must be one of {', '.join(choices)}, not {text!r}")
-    if kind in ("string", "choice"):
-        return text
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise click.UsageError(f"{name} is not valid JSON: {error}") from None
+    return text
 
 
 def _numbers(text: str) -> list[int] | None:

@@ -9,7 +9,7 @@ import click
 from controller.cli import terminal
 from controller.cli.journal_option import journal_errors, journal_option
 from controller.cli.options import force_option, json_option
-from controller.cli.output_file import check_overwrite, file_errors
+from controller.cli.output_file import check_overwrite, file_errors, unfinished
 from controller.journal import JournalReader
 
 
@@ -30,18 +30,13 @@ def copy(file: Path, force: bool, path: Path, as_json: bool) -> None:
     Example:
       shoectl journal copy /media/backup/journal.db
     """
-    part = file.with_name(file.name + ".part")
     with file_errors(file):
         check_overwrite(file, force)
-        try:
-            part.open("wb").close()  # says what is wrong if it cannot be written
+        with unfinished(file) as part:
             with JournalReader(path) as reader:
                 reader.copy_to(part)
             with JournalReader(part) as copied:
                 head = copied.head
-            part.replace(file)
-        finally:
-            part.unlink(missing_ok=True)
     if as_json:
         terminal.print_json({"file": str(file), "events": head.seq, "head": head.hash})
     else:

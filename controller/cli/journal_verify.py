@@ -17,7 +17,7 @@ from controller.cli.options import json_option
 from controller.cli.output_file import file_errors
 from controller.cli.progress import Progress
 from controller.daemon.live_table import CODE_VERSION
-from controller.journal import Checkpoint, JournalDamaged, JournalForeign, JournalReader, StoredEvent
+from controller.journal import Checkpoint, JournalDamaged, JournalForeign, JournalReader, StoredEvent, journal_id
 from controller.journal.export import LONGEST_LINE, Span, verify_lines
 
 
@@ -71,10 +71,13 @@ def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bo
             terminal.print_line(terminal.printable(f"{source}: {damage}"), "red")
         return 1
     if as_json:
-        terminal.print_json({"ok": True, "events": found.count, **msgspec.to_builtins(found)})
+        identity = {"id": verification.journal_id} if verification.journal_id else {}
+        terminal.print_json({"ok": True, "events": found.count, **identity, **msgspec.to_builtins(found)})
         return 0
     part = "" if found.first == 1 else f" from {found.first} to {found.last}, after {found.prev}"
     terminal.print_line(f"{terminal.count(found.count, 'event')}{part}, chain intact, head {found.head}", "green")
+    if verification.journal_id:
+        terminal.print_line(f"journal id {verification.journal_id}")
     return 0
 
 
@@ -83,11 +86,14 @@ class _Verification:
 
     def __init__(self, expected: Checkpoint | None) -> None:
         self.progress = Progress("verified {} events")
+        self.journal_id = ""  # if the first event was among those verified
         self._expected = expected
         self._found: str | None = None
 
     def take(self, event: StoredEvent) -> None:
         """Count an event, and keep its hash if it is the expected one."""
+        if event.seq == 1:
+            self.journal_id = journal_id(event)
         if self._expected is not None and event.seq == self._expected.seq:
             self._found = event.hash
         self.progress.step()

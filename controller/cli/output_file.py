@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -25,9 +27,32 @@ def file_errors(file: Path) -> Iterator[None]:
 
 
 def check_overwrite(file: Path, force: bool) -> None:
-    """FileExistsError if the file exists and must not be overwritten."""
-    if file.exists() and not force:
+    """FileExistsError if the file exists and must not be overwritten. What is not a regular file never is."""
+    try:
+        mode = file.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise click.ClickException(f"{file} is a symbolic link; give the path of the file itself")
+    if not stat.S_ISREG(mode):
+        raise click.ClickException(f"{file} is not a regular file; give another path")
+    if not force:
         raise FileExistsError
+
+
+@contextlib.contextmanager
+def unfinished(file: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A new file beside this one, which gets its name at the end; after an error neither exists.
+
+    Its name cannot be guessed and it is never opened if it exists, so nobody can place a link there.
+    """
+    part = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+    try:
+        yield part
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -35,12 +60,7 @@ def complete_file(file: Path, force: bool, mode: int = 0o666) -> Iterator[IO[byt
     """A file to write to. It gets its name once everything is on the disk; after an error it does not exist."""
     with file_errors(file):
         check_overwrite(file, force)
-        part = file.with_name(file.name + ".part")
-        try:
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as out:
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-            part.replace(file)
-        finally:
-            part.unlink(missing_ok=True)
+        with unfinished(file, mode) as part, part.open("wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())

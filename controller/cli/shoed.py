@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from controller.api.app import Api
 from controller.api.event_text import event_text
-from controller.api.server import ApiServer, api_server, tcp_socket, unix_socket
+from controller.api.server import ApiServer, api_server, remove_socket, tcp_socket, unix_socket
 from controller.core.events.event import Entry
 from controller.daemon.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
 from controller.daemon.daemon import Daemon, TableStopped
@@ -99,7 +99,7 @@ def _open_doors(config: Config, api: Api, stack: contextlib.AsyncExitStack) -> l
     """Listen at the socket, and for the screen if there is one; all of it ends with the stack."""
     path = Path(config.control.socket)
     sockets = [unix_socket(path)]
-    stack.callback(path.unlink, missing_ok=True)
+    stack.callback(remove_socket, path)
     if config.screen:
         sockets.append(tcp_socket(*listen_address(config.screen)))
     doors = []
@@ -173,7 +173,11 @@ def _announce(config: Config) -> None:
     help="With --simulate: speed of the devices.",
 )
 @click.option("--paused", is_flag=True, help="With --simulate: start with the robot dealer paused.")
-@click.option("--new-journal", is_flag=True, help="Create a new journal if the old one is missing.")
+@click.option(
+    "--new-journal",
+    is_flag=True,
+    help="Begin a new journal if the old one is missing, or continue with another one. This is recorded.",
+)
 @click.option("--announce", is_flag=True, hidden=True)
 @click.version_option(package_name="dragonshoe")
 def shoed(

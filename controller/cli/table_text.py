@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from controller.cli import terminal
-from controller.core.actions import Action
+from controller.core.actions import Action, Role
 from controller.core.step import ACTIONS
 
 _BY_WHOM = {field.name for field in msgspec.structs.fields(Action)}  # fields that nobody enters
@@ -76,19 +76,28 @@ def step_lines(step: dict[str, Any]) -> Iterator[TextLine]:
     if why:
         yield _line(f"  why    {why}")
     if step.get("who"):
-        yield _line(f"  who    the {step['who']}")
+        yield _line(f"  who    {'a floorperson' if step['who'] == 'floor' else 'the ' + step['who']}")
 
 
 def command_lines(step: dict[str, Any]) -> Iterator[TextLine]:
-    """The commands that report the step as done. `…` stands for a value that the person must give."""
-    for offer in step.get("do") or ():
-        fields = {name: _value(value) for name, value in offer.items() if name != "action"}
-        kind = ACTIONS.get(offer["action"])
-        for field in msgspec.structs.fields(kind) if kind else ():
-            if field.required and field.name not in _BY_WHOM:
-                fields.setdefault(field.name, "…")
-        words = [offer["action"], *(f"{name}={value}" for name, value in fields.items())]
-        yield _line(f"  do     shoectl do {' '.join(words)}")
+    """The commands that report the step as done. A word in capitals stands for what the person must give."""
+    for number, offer in enumerate(step.get("do") or ()):
+        yield _line(f"  {'or' if number else 'do'}     shoectl do {_command(offer)}")
+
+
+def _command(offer: dict[str, Any]) -> str:
+    """An action with its fields, as `shoectl do` reads it."""
+    fields = {name: _value(value) for name, value in offer.items() if name != "action"}
+    kind = ACTIONS.get(offer["action"])
+    for field in msgspec.structs.fields(kind) if kind else ():
+        if field.required and field.name not in _BY_WHOM:
+            fields.setdefault(field.name, "NUMBER" if field.type is int else "NAME")
+    if offer["action"] == "close_bets":
+        fields.setdefault("seats", "N,N")  # unless they were reported before
+    words = [offer["action"], *(f"{name}={value}" for name, value in fields.items())]
+    if kind and Role.DEALER not in kind.roles:  # it needs a PIN
+        words += ["--name", "NAME"]
+    return " ".join(words)
 
 
 def _value(value: Any) -> str:

@@ -49,6 +49,8 @@ _LOAD = {
     Method.MANUAL_SHOE: "Put deck {} into the manual shoe.",
     Method.HAND: "Take deck {} into your hand.",
 }
+_UNCOUNTED = {ledger.TAKEN: "last taken from the shoe", ledger.FREED: "that you took out of the jam"}
+_LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)
 
 
 def allowed_actions(state: State) -> tuple[str, ...]:
@@ -138,8 +140,8 @@ def gather_step(state: State, name: str) -> Step:
     loose = loose_places(state, name)
     several = len(loose) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
-    if place == ledger.TAKEN:
-        text = "Put the cards last taken from the shoe on the pile and count them."
+    if place in _UNCOUNTED:
+        text = f"Put the cards {_UNCOUNTED[place]} on the pile and count them."
         return Step(text, "They have not been counted.", do=(*at_once, gathered))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
@@ -354,6 +356,8 @@ def _deck(state: State, name: str) -> Step | None:
         return None  # one deck at a time
     if waits_for_shuffler(state, name):
         text = f"Put deck {name} into the shuffler." if shuffler else f"Shuffle deck {name} by hand."
+        if shuffler and state.devices["shuffler"].sensed.get(ledger.INFEED):
+            text = f"Report that deck {name} is in the shuffler, or take the cards out again."
         shuffled: Offer = {"action": "insert_deck" if shuffler else "shuffle_by_hand", "deck": name}
         return Step(text, "A deck is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
     if found is DeckState.MIXED and not self_reshuffling(state):
@@ -415,6 +419,8 @@ def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
         if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
+            if not state.devices["shoe"].at_exit:
+                return Step("Wait for the shoe.", "It is bringing out the stub.", (Rule.STUB_LEAVES,))
             text, why = "Take the stub from the shoe.", "All hands have their cards."
             return Step(text, why, (Rule.STUB_LEAVES,), by_hand=ByHand.TAKE, device="shoe")
         first, opened = _open_first(state, "shoe" if round_.method is Method.AUTOMATED_SHOE else "")
@@ -456,13 +462,7 @@ def _misdeal(state: State, now_ms: int) -> Step | None:
 
 def _idle(state: State, now_ms: int) -> Step | None:
     for name, deck in state.decks.items():
-        if not self_reshuffling(state) and deck.state in (
-            DeckState.RACKED,
-            DeckState.STACKED,
-            DeckState.MIXED,
-            DeckState.CUT,
-            DeckState.DELIVERED,
-        ):
+        if not self_reshuffling(state) and deck.state in _LOOSE:
             spread: Offer = {"action": "spread_deck", "deck": name}
             return Step(f"Spread deck {name} face down.", "No player is at the table.", (Rule.IDLE_TABLE,), (spread,))
     return Step("Wait for a player.", "No player is at the table.", (Rule.IDLE_TABLE,), ({"action": "player_arrived"},))

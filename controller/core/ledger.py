@@ -24,6 +24,7 @@ RACK: Final = "rack"
 STUB: Final = "stub"
 ASIDE: Final = "aside"
 TAKEN: Final = "taken"  # from the shoe as the round became void: at its hand, in the rack or on the pile
+FREED: Final = "freed"  # taken out of a device when a jam was freed, and not counted yet
 MISSING: Final = "missing"
 GONE: Final = "gone"  # declared missing
 DEALER: Final = "dealer"
@@ -76,10 +77,10 @@ def within_reach(cards: Cards) -> bool:
     return any(place not in DEVICE_OF and place != GONE for place in cards)
 
 
-def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str) -> list[Move]:
+def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str, rest: str = MISSING) -> list[Move]:
     """The moves when these places are emptied and `number` cards are counted on their way to the target.
 
-    If the ledger has more there, the rest goes to MISSING; if it has fewer, the surplus comes from MISSING.
+    If the ledger has more there, the others go to `rest`; if it has fewer, the surplus comes from MISSING.
     """
     moves: list[Move] = []
     left = number
@@ -89,7 +90,7 @@ def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str
         if taken:
             moves.append((place, target, taken))
         if there > taken:
-            moves.append((place, MISSING, there - taken))
+            moves.append((place, rest, there - taken))
         left -= taken
     if left:
         moves.append((MISSING, target, left))

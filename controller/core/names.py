@@ -19,6 +19,7 @@ _PLACES: Final = {
     "stub": "the stub",
     "aside": "where they were set aside",
     "taken": "the stack last taken from the shoe",
+    "freed": "the cards taken out of the jam",
     "missing": "missing",
     "gone": "gone for good",
     "dealer": "the dealer",
@@ -62,6 +63,92 @@ _WARNINGS: Final = {
     "refused": "{} cannot be used",
     "replaced": "{} replaced",
 }
+
+
+# Why a device refuses a command: the device refused, because …
+_REFUSALS: Final = {
+    "unknown_command": "it does not know this command",
+    "other_boot": "it has restarted since",
+    "forgotten": "it no longer remembers this command",
+    "id_reused": "the command's number was used before",
+    "bad_argument": "the command is not valid",
+    "not_able": "it was not built for this",
+    "busy": "it is busy",
+    "jammed": "it is jammed",
+    "failed": "a part of it has failed",
+    "locked": "it is locked",
+    "door_open": "its door is open",
+    "no_cards": "it does not have enough cards",
+    "exit_occupied": "cards are at its exit or in the shoe",
+    "nothing_held": "it is not holding a stack",
+    "not_jammed": "it is not jammed",
+    "events_full": "its event memory is full",
+    "output_occupied": "cards are on its shelves or in its output",
+    "unknown": "its reason is not known here",
+}
+# What a command has a device do: the device refused to …
+_DOINGS: Final = {
+    "ClearJam": "clear the jam",
+    "Eject": "eject its cards",
+    "Indicate": "show a light",
+    "Lock": "lock",
+    "Release": "release the stack that it holds",
+    "SelfTest": "test itself",
+    "Unlock": "unlock",
+}
+# What a command's cycle is called: the device did not complete its …
+_CYCLES: Final = {
+    "ClearJam": "check for a jam",
+    "Deliver": "delivery",
+    "Dispense": "stack",
+    "Eject": "ejection",
+    "SelfTest": "self-test",
+}
+# Where a number of cards was counted or is wrong; other places go with "at".
+_WHERE: Final = {
+    "infeed": "in the shuffler's infeed",
+    "shelves": "inside the shuffler",
+    "output": "in the shuffler's output",
+    "tray": "at the shuffler's exit",
+    "shoe": "in the shoe",
+    "held": "in the stack held in the shoe",
+    "exit": "at the shoe's exit",
+    "manual_shoe": "in the manual shoe",
+    "hand": "in the dealer's hand",
+    "rack": "in the discard rack",
+    "stub": "in the stub",
+    "aside": "among those set aside",
+    "taken": "in the stack last taken from the shoe",
+    "freed": "among those taken out of the jam",
+    "missing": "among those missing",
+    "dealer": "in the dealer's cards",
+    "table": "on the dealer's pile",
+}
+
+
+def refusal_name(reason: str) -> str:
+    """A device's reason for refusing, in words; a reason that is not in the protocol as it is."""
+    return _REFUSALS.get(reason.replace(" ", "_"), spoken(reason))
+
+
+def is_refusal(reason: str) -> bool:
+    """Whether a text is the name of a device's reason for refusing."""
+    return reason.replace(" ", "_") in _REFUSALS
+
+
+def doing_name(command: str) -> str:
+    """What a command has a device do: `SelfTest` becomes test itself."""
+    return _DOINGS.get(command, command_name(command))
+
+
+def cycle_name(command: str) -> str:
+    """The cycle of a command: `SelfTest` becomes self-test."""
+    return _CYCLES.get(command, command_name(command))
+
+
+def where(place: str) -> str:
+    """A place with its preposition, as in `2 cards are missing in the shoe`."""
+    return _WHERE.get(place, f"at {place_name(place)}")
 
 
 def state_name(state: str) -> str:

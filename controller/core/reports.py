@@ -58,6 +58,7 @@ class HostBoot(msgspec.Struct, frozen=True):
     """The daemon has started. `boot_id` identifies the computer's current boot, `up_ms` is the time since then.
 
     `away_ms` is the time since the last event, by the best clock available; `wall_ms` is the wall clock's time.
+    `replaces` is the id of the journal that this one takes the place of, if a person has decided that it does.
     """
 
     boot_id: str
@@ -65,6 +66,7 @@ class HostBoot(msgspec.Struct, frozen=True):
     away_ms: int
     software: str = ""
     wall_ms: int = -1
+    replaces: str = ""
 
 
 class StateSaved(msgspec.Struct, frozen=True):

@@ -51,6 +51,8 @@ class Device(msgspec.Struct):
     lost_ms: int = -1
     doing: Given | None = None
     at_exit: Given | None = None  # the command whose cards are at the exit
+    sensed: dict[str, bool] = {}  # what its sensors have reported since its last command: whether cards are at a place
+    freed: bool = False  # a jam was freed since it was last emptied: the cards taken out then have not been counted
     hindered: str = ""  # why it refused its last command, until that is resolved
     busy_ms: int = -1  # since when it has refused commands because it is busy
     late: Given | None = None  # a command given up while the link was down; its events may still arrive

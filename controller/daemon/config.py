@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +19,7 @@ from controller.games.game import Method
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
 
 CONFIG_FILE = Path("/etc/shoed/table.toml")
+JOURNAL_ID = "[0-9a-f]{16}"
 
 
 class ConfigError(Exception):
@@ -57,9 +60,10 @@ class ShoeConfig(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class JournalConfig(msgspec.Struct, forbid_unknown_fields=True):
-    """[journal]: its file."""
+    """[journal]: its file, and the id of the only journal that may be there; empty for any."""
 
     file: str = "/var/lib/shoed/journal.db"
+    id: str = ""
 
 
 class ControlConfig(msgspec.Struct, forbid_unknown_fields=True):
@@ -159,7 +163,7 @@ def parse_config(text: str, source: str) -> Config:
     faults = [*_faults_by_type(found)]
     if not faults:
         config = msgspec.convert(found, Config)
-        faults = [*_faults_of(config)]
+        faults = [*_faults_of(config), *_faults_of_files(config, source)]
     if faults:
         raise ConfigError("\n".join(f"{source}: {fault}" for fault in faults))
     return config
@@ -268,6 +272,30 @@ def _faults_of_screen(screen: ScreenConfig) -> list[str]:
     )
 
 
+def _faults_of_files(config: Config, source: str) -> list[str]:
+    """Two keys that name the same file: the daemon would write one over the other."""
+    faults = []
+    if config.journal.id and not re.fullmatch(JOURNAL_ID, config.journal.id):
+        expected = "expected the 16 digits that `shoectl journal verify` prints as the journal's id"
+        faults.append(f"journal.id: found {config.journal.id!r}; {expected}")
+    taken: dict[str, str] = {}
+    for key, file in files_of(config, source):
+        other = taken.setdefault(os.path.realpath(file), key)
+        if other != key:
+            faults.append(f"{key}: found {file!r}, which is used for {other}; expected a file of its own")
+    return faults
+
+
+def files_of(config: Config, source: str) -> Iterator[tuple[str, str]]:
+    """The files that the daemon uses, each with the key that names it; `source` is the configuration itself."""
+    yield "this configuration", source
+    for suffix in ("", "-wal", "-shm", ".lock"):  # SQLite's files, and the writer's lock
+        yield "journal.file", config.journal.file + suffix
+    yield "control.socket", config.control.socket
+    if config.screen and config.screen.people:
+        yield "screen.people", config.screen.people
+
+
 def listen_address(screen: ScreenConfig) -> tuple[str, int]:
     """Host and port of the screen."""
     host, _, port = screen.listen.rpartition(":")
@@ -310,6 +338,7 @@ baud = 115200
 
 [journal]
 file = "/var/lib/shoed/journal.db"
+# id = "0123456789abcdef"       # refuse any other journal, or none; `shoectl journal verify` prints the id
 
 [control]                       # the Unix socket of shoectl, and the system groups that have each role
 socket = "/run/shoed/control.sock"

@@ -28,6 +28,7 @@ from controller.core.reports import HostBoot, Report, Tick
 from controller.core.setup import devices_of
 from controller.core.state import State
 from controller.daemon.config import Config
+from controller.daemon.journal_identity import journal_replaced
 from controller.daemon.live_table import LiveTable, report_of
 from controller.daemon.systemd import notify
 from controller.daemon.table_clock import TableClock, boot_id, time_away_ms, up_s
@@ -206,6 +207,8 @@ class Daemon:
     def _start_table(self) -> None:
         """Start the table from the journal alone."""
         journal = self._journal = Journal(self.journal_file, create=self._may_create())
+        accept = self._new_journal and not self._had_journal
+        replaces = journal_replaced(journal, self.config.journal.id, accept=accept)
         self._had_journal = True
         seen = 0
 
@@ -231,7 +234,8 @@ class Daemon:
         away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")
         self.clock = TableClock(self.state.now_ms + away_ms)
         self.stopped = ""
-        self.take(HostBoot(boot, up_ms, away_ms, VERSION, wall_ms))
+        self.take(HostBoot(boot, up_ms, away_ms, VERSION, wall_ms, replaces))
+        journal.claim_path()
         self._configure()
         for name in self.state.devices:
             self.lines[name] = self._connect(name)
@@ -250,7 +254,7 @@ class Daemon:
         """
         if self._had_journal:
             return False
-        return self._new_journal or not was_made(self.journal_file)
+        return self._new_journal or not (self.config.journal.id or was_made(self.journal_file))
 
     def _configure(self) -> None:
         """Apply the configuration if the table is closed."""

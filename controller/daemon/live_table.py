@@ -12,6 +12,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from controller.core.apply import apply
 from controller.core.commands import command_of
 from controller.core.events import UnreadableEvent, read
@@ -24,6 +26,7 @@ from controller.journal import (
     START,
     Checkpoint,
     Journal,
+    JournalDamaged,
     JournalError,
     JournalForeign,
     MemoryJournal,
@@ -35,7 +38,7 @@ from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
 from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
-CODE_VERSION: Final = "core-7"
+CODE_VERSION: Final = "core-8"
 SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
@@ -130,15 +133,30 @@ def restore(journal: Journal | MemoryJournal, on_ignored: Callable[[str], None] 
     The chain is checked on the way, since it vouches for the snapshot. `on_ignored` gets why a snapshot is not used.
     """
     snapshot = journal.latest_snapshot(CODE_VERSION, on_ignored)
-    state = decode(snapshot.state) if snapshot else State()
+    try:
+        state = decode(snapshot.state) if snapshot else State()
+    except msgspec.MsgspecError as error:
+        on_ignored(f"snapshot at event {snapshot.seq if snapshot else 0}: {error}")
+        snapshot, state = None, State()
     since = Checkpoint(snapshot.seq, snapshot.hash) if snapshot else START
     for event in check(journal.events(after=since.seq), since):
         try:
             entry = read(event.seq, event.kind, event.clause, event.data)
         except UnreadableEvent as error:
             raise JournalForeign(f"{error}; it was written by another version: install that version") from None
-        apply(state, entry)
+        try:
+            apply(state, entry)
+        except Exception as error:  # whatever it is, it is the event's fault: the same code stored all others
+            raise JournalDamaged(
+                event.seq,
+                f"{event.kind} is impossible after the events before it ({_on_one_line(error)}), although its hash is "
+                "right; keep the journal unchanged and restore the last copy, or install the version that wrote it",
+            ) from None
     return state
+
+
+def _on_one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def report_of(device: str, boot: int, happening: Happening) -> Report | None:

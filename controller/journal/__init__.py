@@ -4,6 +4,7 @@
 docs/journal.md explains it to auditors.
 """
 
+from controller.journal.base import journal_id
 from controller.journal.chain import canonical, check, digest, line
 from controller.journal.errors import (
     BadEvent,
@@ -52,6 +53,7 @@ __all__ = [
     "canonical",
     "check",
     "digest",
+    "journal_id",
     "line",
     "moment",
     "timestamp",

@@ -20,6 +20,11 @@ from controller.journal.snapshots import (
 )
 
 
+def journal_id(first: StoredEvent) -> str:
+    """The id of the journal that begins with this event."""
+    return first.hash[:16]
+
+
 class BaseJournal(ABC):
     """Reading events, checkpoints and snapshots, wherever they are stored."""
 
@@ -44,6 +49,12 @@ class BaseJournal(ABC):
     @abstractmethod
     def _snapshot(self, seq: int) -> Snapshot:
         """The snapshot after this event. BadSnapshot or JournalDamaged if it is unreadable."""
+
+    @property
+    def id(self) -> str:
+        """What distinguishes this journal from all others; empty if it has no event yet."""
+        first = self.event(1)
+        return journal_id(first) if first else ""
 
     def event(self, seq: int) -> StoredEvent | None:
         """The event with this number, None if there is none."""

@@ -100,6 +100,16 @@ class Journal(JournalReader):
         """The last event's position; the next event gets the number after it."""
         return self._head
 
+    @property
+    def last_here(self) -> str:
+        """The id of the journal that last claimed this path; empty if none has."""
+        return self._lock.recorded()
+
+    def claim_path(self) -> None:
+        """Record that this journal, and no other, belongs at its path."""
+        if self.last_here != self.id:
+            self._lock.record(self.id)
+
     def append(self, new: Sequence[NewEvent]) -> int:
         """Write all of them or none, in one durable transaction, and return the number of the last event.
 
@@ -191,7 +201,10 @@ def _check_path(path: Path, create: bool) -> None:
     if not os.path.isdir(path.parent):
         raise JournalAbsent(f"{path}: its folder does not exist; create it, or mount its disk")
     if not create and not os.path.exists(path):
-        raise JournalAbsent(f"{path}: there is no journal here; check the path, and whether its disk is mounted")
+        raise JournalAbsent(
+            f"{path}: there is no journal here; check the path, and whether its disk is mounted, or restore a copy; "
+            "`shoed --new-journal` begins a new one"
+        )
 
 
 def _flush_folder(folder: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from pathlib import Path
 
 from controller.journal.errors import JournalBusy, from_os
 
 MODE = 0o640  # the daemon writes, its group reads
+_PID_BYTES = 11
 
 
 def was_made(path: Path) -> bool:
@@ -24,7 +26,8 @@ def _lock_path(journal: Path) -> Path:
 class WriterLock:
     """Held by the one writer, in a file of its own: closing a second descriptor of a database drops SQLite's locks.
 
-    The file is empty until a journal has been created here, and never again: see was_made().
+    The file is empty until a journal has been created here, and never again: see was_made(). Its first line is the id
+    of the writing process, its second that of the journal.
     """
 
     def __init__(self, journal: Path) -> None:
@@ -36,7 +39,7 @@ class WriterLock:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip() or "unknown"
+            holder = os.pread(self._fd, _PID_BYTES, 0).decode(errors="replace").strip() or "unknown"
             self.release()
             raise JournalBusy(
                 f"{journal}: process {holder} is already writing it; stop that process first "
@@ -53,9 +56,22 @@ class WriterLock:
         """
         try:
             first = os.fstat(self._fd).st_size == 0
-            os.pwrite(self._fd, b"%-10d\n" % os.getpid(), 0)
+            os.pwrite(self._fd, b"%-*d\n" % (_PID_BYTES - 1, os.getpid()), 0)
             if first:
                 os.fsync(self._fd)
+        except OSError as error:
+            raise from_os(error, self._path) from None
+
+    def recorded(self) -> str:
+        """The id of the journal that was last written here; empty if it is not known."""
+        found = os.pread(self._fd, 64, _PID_BYTES).decode(errors="replace").strip()
+        return found if re.fullmatch("[0-9a-f]+", found) else ""
+
+    def record(self, journal_id: str) -> None:
+        """Write the journal's id behind the process's, for recorded()."""
+        try:
+            os.pwrite(self._fd, f"{journal_id}\n".encode(), _PID_BYTES)
+            os.fsync(self._fd)
         except OSError as error:
             raise from_os(error, self._path) from None
 

@@ -95,6 +95,8 @@ class TableHands:
             return [*(spot for each in inner for spot in self.house.cards.spots(each)), exit_]
         if place == ledger.TAKEN:
             return []
+        if place == ledger.FREED:
+            return [ON_THE_TABLE]
         if place in (ledger.RACK, ledger.STUB, ledger.ASIDE):
             return [RACK]
         if place in _SOURCES:
@@ -303,7 +305,7 @@ class TableHands:
     def gather_all(self, deck: str) -> int:
         """Fetch the cards of a deck from everywhere outside working devices to its pile, and count the pile."""
         self._put_back(deck)
-        spots = [RACK, *SOURCE.values(), *self.house.cards.spots(CardPlace.HAND)]
+        spots = [RACK, ON_THE_TABLE, *SOURCE.values(), *self.house.cards.spots(CardPlace.HAND)]
         for device in self.house.wired:
             if not emptied_by_device(self.house.state, ledger.IN_DEVICE[device][0]):
                 spots += self.spots(device)

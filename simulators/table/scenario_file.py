@@ -406,7 +406,7 @@ class _Words:
 
 def _ledger_places(setup: Setup) -> list[str]:
     places = [place for place in hand_places(setup) if place != FLOOR]
-    others = [*ledger.DEVICE_OF, ledger.STUB, ledger.ASIDE, ledger.TAKEN, ledger.MISSING, ledger.GONE]
+    others = [*ledger.DEVICE_OF, ledger.STUB, ledger.ASIDE, ledger.TAKEN, ledger.FREED, ledger.MISSING, ledger.GONE]
     return [*places, *(place for place in others if place not in places)]
 
 

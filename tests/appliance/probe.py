@@ -6,11 +6,13 @@ Prints one line of JSON for each attempt: its name and why it failed, or an empt
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import glob
 import json
 import mmap
 import os
 import socket
+import subprocess
 import time
 from collections.abc import Callable
 
@@ -38,6 +40,11 @@ def _call(name: str, *arguments: object) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+def _find_library(name: str) -> None:
+    if ctypes.util.find_library(name) is None:
+        raise OSError(f"{name} is not found")
+
+
 def _other_process() -> None:
     if not os.path.exists("/proc/1/cmdline"):
         raise OSError("not seen")
@@ -56,6 +63,7 @@ MUST_FAIL: dict[str, Callable[[], object]] = {
     "see other processes": _other_process,
     "open a network socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM),
     "open a raw socket": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW),
+    "run another program": lambda: subprocess.run(["/usr/bin/true"], check=True),
     "become root": lambda: os.setuid(0),
     "set the clock": lambda: time.clock_settime(time.CLOCK_REALTIME, time.time()),
     "load code that it wrote": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC),
@@ -70,6 +78,8 @@ MUST_WORK: dict[str, Callable[[], object]] = {
     "open the serial adaptors": lambda: _open_all("/dev/shoed/*[er]"),
     "open raw USB": lambda: _open_all("/dev/shoed/*-usb"),
     "hear of devices": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15),
+    "find libusb": lambda: _find_library("usb-1.0"),
+    "find libudev": lambda: _find_library("udev"),
     "read its configuration": lambda: _open("/etc/shoed/table.toml", os.O_RDONLY),
 }
 

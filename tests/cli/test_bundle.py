@@ -167,3 +167,27 @@ def test_no_half_archive(ready: Machine, tmp_path: Path, monkeypatch: pytest.Mon
     target.parent.mkdir()
     assert "No space left" in complaint(shoectl("bundle", str(target), "--socket", str(ready.daemon.path)))
     assert list(target.parent.iterdir()) == []
+
+
+def test_links_are_not_followed(ready: Machine, tmp_path: Path) -> None:
+    """A link beside the archive could make root overwrite any file, a link in place of the configuration reveal one."""
+    precious = tmp_path / "precious"
+    precious.write_text("keep")
+    file = tmp_path / "out.zip"
+    (tmp_path / "out.zip.part").symlink_to(precious)
+    archive(ready.examination(), file)
+    assert precious.read_text() == "keep"
+    linked = tmp_path / "linked.zip"
+    linked.symlink_to(precious)
+    for words in ((), ("--force",)):
+        assert "is a symbolic link; give the path of the file itself" in complaint(
+            shoectl("bundle", str(linked), *words)
+        )
+    assert precious.read_text() == "keep"
+    examination = ready.examination()
+    config = examination.path(examination.config_file)
+    config.rename(tmp_path / "moved.toml")
+    config.symlink_to(tmp_path / "moved.toml")
+    parts, problems = archive(ready.examination(), tmp_path / "second.zip")
+    assert "config.toml" not in parts
+    assert [problem for problem in problems if "config.toml: " in problem and "is a symbolic link" in problem]

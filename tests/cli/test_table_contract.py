@@ -131,7 +131,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "Table 7: dealing, event 812",
         "now    Take the stack for seat 3.",
         "why    The shoe has brought it. (10.B)",
-        "do     shoectl do gather_cards deck=red-1 place=taken cards=…",
+        "do     shoectl do gather_cards deck=red-1 place=taken cards=NUMBER",
         "round  17, deck red-1, automated shoe, seats 1, 3",
         "stacks seat1 3 (dealt), seat3 3 (at exit)",
         "alarm  Cards are stuck\\x1b[2J (13.G) [shoe.jam]",

@@ -15,6 +15,7 @@ from controller.core.reports import Report
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.step import ByHand, Step
 from controller.games.game import Method
+from firmware_bridge.wire.messages import Place, StackPresented
 from tests.support.core_driver import WHO, House
 
 KINDS: dict[str, type[Action]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction)}
@@ -190,3 +191,20 @@ def test_a_reason_is_a_sentence() -> None:
     house.ask(act.UnloadDeck, "red-1")
     house.ask(act.TakeOutOfService, "shoe", "covered")
     assert house.table.next_step().why == "The automated shoe is out of service."
+
+
+@pytest.mark.clause("10.B(5)")
+def test_the_stub_is_taken_when_it_is_out() -> None:
+    house = House(Setup(backs=("red",))).open()
+    house.faults["shoe", "Eject"] = "stall"
+    house.deal((1, 2))
+    doing = house.state.devices["shoe"].doing
+    assert doing is not None
+    assert (doing.name, doing.target) == ("Eject", "stub")
+    step = house.table.next_step()
+    assert (step.text, step.why) == ("Wait for the shoe.", "It is bringing out the stub.")
+    house.auto_take = False
+    house.move_all("shoe", "exit")
+    house.devices["shoe"].presented_by = doing.id
+    house.report("shoe", StackPresented, command=doing.id, place=Place.EXIT, cards=house.count("exit"))
+    assert house.table.next_step().text == "Take the stub from the shoe."

@@ -182,7 +182,10 @@ def test_a_box_that_lacks_a_capability_does_not_come_into_service() -> None:
     foreign(house, "shoe", "lacks a capability")
     house.ask(act.PutInService, "shoe")
     assert house.device("shoe") is DeviceState.UNKNOWN
-    assert house.state.warnings["shoe.refused"].text == "the shoe cannot be used here: it lacks: holds_stack"
+    assert (
+        house.state.warnings["shoe.refused"].text
+        == "the shoe cannot be used here: it lacks what this table needs (holds stack)"
+    )
     answers(house, "shoe", boot=778)
     assert house.device("shoe") is DeviceState.READY
     assert house.state.warnings["shoe.refused"].gone

@@ -7,7 +7,7 @@ import pytest
 from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.history import rebuild
-from controller.core.machines import DeckState, TableState
+from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import place_name
 from controller.core.setup import Setup, ShufflerKind
 from controller.games.game import Method
@@ -635,3 +635,46 @@ def test_an_exit_at_which_nothing_lies_is_said_to_be_empty() -> None:
     voided(house, "13.E")
     assert [event.data["missing"] for event in house.find("ledger.disagreed")] == [3, -3]
     assert not house.find("deck.locked_out")
+
+
+# --- what was taken out of a jam ------------------------------------------------------------------------------------
+
+
+@clause("13.G")
+def test_cards_taken_out_of_a_jam_are_not_missing() -> None:
+    """The dealer has them in hand: they are asked for and counted. Only what is not among them is missing."""
+    for kept in (2, 1):
+        house = House(ONE).open()
+        house.faults["shoe", "Dispense"] = "jam"
+        house.deal((1, 2))
+        house.ask(act.ReturnWagers)
+        house.move("red-1", "shoe", "freed", 2)
+        house.ask(act.FreeJam, "shoe")
+        assert house.state.decks["red-1"].cards == {"table": 51, "freed": 2}
+        assert not house.find("ledger.disagreed")
+        step = house.table.next_step()
+        assert step.text == "Put the cards that you took out of the jam on the pile and count them."
+        house.ask(act.GatherCards, "red-1", "freed", kept)
+        house.check()
+        assert bool(house.find("ledger.disagreed")) is (kept == 1)
+        assert house.state.decks["red-1"].cards.get("missing", 0) == 2 - kept
+        if kept == 2:
+            assert house.find("void.completed")
+        same_after_snapshot(house)
+
+
+@clause("13.F")
+def test_cards_taken_out_of_a_jam_in_the_shuffler_are_not_missing() -> None:
+    house = House(ONE)
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    house.faults["shuffler", "Shuffle"] = "jam"
+    while house.state.devices["shuffler"].state is not DeviceState.JAMMED:
+        assert house.do_next_task()
+    house.move("red-1", "infeed", "freed", 3)
+    house.ask(act.FreeJam, "shuffler")
+    assert house.state.decks["red-1"].cards == {"table": 50, "freed": 3}
+    house.work()
+    assert not house.find("ledger.disagreed")
+    assert house.at() is TableState.BETTING
+    same_after_snapshot(house)

@@ -93,7 +93,8 @@ def test_a_deck_in_the_dealers_hand_is_within_reach(method: Method) -> None:
     assert house.at() is TableState.WAITING
     house.auto_work = False
     house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
-    assert house.last[-1].kind == "cards.unexpected"
+    assert [event.kind for event in house.last] == ["device.reported"]
+    assert house.table.next_step().text.startswith("Report that deck blue-1 is in the shuffler, or take the cards out")
     assert not house.state.decks["blue-1"].cards.get("infeed")
     house.ask(act.InsertDeck, "blue-1")
     assert house.deck("blue-1") is DeckState.INFEED

@@ -9,6 +9,7 @@ from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
 from controller.core.names import known_name
 from controller.core.setup import Setup, ShufflerKind
+from firmware_bridge.wire.messages import CardsPresent, Place
 from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
@@ -132,8 +133,6 @@ def test_a_prepared_deck_is_counted_where_the_shuffler_counts() -> None:
 
 @clause("4.A")
 def test_cards_put_into_a_device_before_their_time_are_noticed() -> None:
-    from firmware_bridge.wire.messages import CardsPresent, Place
-
     house = opened(Setup(backs=("red",)))
     house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
     assert house.last[-1].kind == "cards.unexpected"
@@ -143,6 +142,26 @@ def test_cards_put_into_a_device_before_their_time_are_noticed() -> None:
     house.auto_work = False
     house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
     assert house.deck("red-1") is DeckState.INFEED, "now it can only be this deck"
+
+
+@clause("4.A")
+def test_a_deck_put_into_the_shuffler_as_the_guide_says_is_not_unexpected() -> None:
+    """The other deck is within reach too, so a person says which one it is: the guide asks."""
+    house = opened()
+    for step in STEPS:
+        house.ask(step, "red-1")
+    assert house.table.next_step().text == "Put deck red-1 into the shuffler."
+    house.auto_work = False
+    house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
+    assert [event.kind for event in house.last] == ["device.reported"]
+    assert house.table.next_step().text == ("Report that deck red-1 is in the shuffler, or take the cards out again.")
+    house.report("shuffler", CardsPresent, place=Place.INFEED, present=False)
+    assert house.table.next_step().text == "Put deck red-1 into the shuffler."
+    house.report("shuffler", CardsPresent, place=Place.INFEED, present=True)
+    house.ask(act.InsertDeck, "red-1")
+    assert house.deck("red-1") is DeckState.INFEED
+    assert not house.find("cards.unexpected")
+    same_after_snapshot(house)
 
 
 @clause("3.B(1)", "3.B")

@@ -372,3 +372,23 @@ def test_a_deck_taken_back_from_the_infeed_is_not_harmed() -> None:
     sensed(house, "shuffler", Place.INFEED, False)
     assert house.deck("red-1") is DeckState.INFEED
     assert not house.state.warnings
+
+
+# --- a shoe that is empty -------------------------------------------------------------------------------------------
+
+
+@clause("10.A")
+def test_a_deck_is_not_loaded_into_a_shoe_that_reports_no_cards() -> None:
+    house = House(Setup(backs=("red",), shuffler=None)).open()
+    house.ask(act.UnloadDeck, "red-1")
+    while house.deck("red-1") is not DeckState.CUT:
+        assert house.do_next_task()
+    sensed(house, "shoe", Place.SHOE, False)
+    refused = house.refused(act.LoadDeck, "red-1")
+    assert (refused.data["reason"], refused.data["possible_when"], refused.clause) == (
+        "the shoe reports that no cards are in it", "the deck is in the shoe", ("10.A",),
+    )  # fmt: skip
+    house.gather_real("red-1", "shoe")
+    sensed(house, "shoe", Place.SHOE, True)
+    assert house.deck("red-1") is DeckState.LOADED
+    same_after_snapshot(house)

@@ -126,7 +126,7 @@ def test_a_device_that_does_not_fit_the_set_up_is_refused() -> None:
     assert capabilities(house.setup, "shuffler") == SIDE
     (event, warned) = house.connect("shuffler")
     assert (event.kind, warned.kind) == ("device.refused", "warning.raised")
-    assert event.data["reason"] == "it lacks: counts, feeds_shoe"
+    assert event.data["reason"] == "it lacks what this table needs (counts, feeds shoe)"
     assert house.device("shuffler") == "unknown"
 
 

@@ -38,7 +38,7 @@ SENTENCES: list[tuple[Event, str]] = [
     ),
     (
         devices.CycleFailed(device="shoe", id=7, command="Dispense", reason="exit_occupied"),
-        "The shoe refused to dispense: exit occupied.",
+        "The shoe refused to dispense: cards are at its exit or in the shoe.",
     ),
     (
         rounds.CardFoundFaceUp(round=1, deck="red-1", to_rack=1, moves=[], target="seat3"),

@@ -44,6 +44,14 @@ MISTAKES = [
     (GOOD + "[table.limits]\ngrace = 5", ["table.limits.grace: unknown key; expected one of shuffle_ms"]),
     (GOOD + '[screen]\nlisten = "0.0.0.0:80"', ["screen.listen: found '0.0.0.0:80'; expected a loopback address"]),
     (GOOD + '[screen]\nlisten = "127.0.0.1"', ["screen.listen"]),
+    (
+        GOOD + '[journal]\nfile = "/x/a"\n[control]\nsocket = "/x/../x/a"',
+        ["control.socket: found '/x/../x/a', which is used for journal.file; expected a file of its own"],
+    ),
+    (GOOD + '[journal]\nfile = "/x/a"\n[control]\nsocket = "/x/a-wal"', ["which is used for journal.file"]),
+    (GOOD + '[control]\nsocket = "/x/a"\n[screen]\npeople = "/x/a"', ["screen.people", "used for control.socket"]),
+    (GOOD + '[journal]\nfile = "table.toml"', ["journal.file", "which is used for this configuration"]),
+    (GOOD + '[journal]\nid = "7"', ["journal.id: found '7'; expected the 16 digits that `shoectl journal verify`"]),
     ('name = " "\n' + GOOD, ["name: found ''"]),
     ("[shoe]\nport = 1\n[journal]\nfile = 2\n", ["shoe.port: found 1", "journal.file: found 2"]),  # all at once
 ]
@@ -102,3 +110,10 @@ def test_a_file_that_is_no_text(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "table.toml").write_bytes(content)
     with pytest.raises(ConfigError, match=r"table\.toml: not "):
         read_config(tmp_path / "table.toml")
+
+
+def test_two_names_of_one_file_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(tmp_path / "journal.db")
+    text = f'{GOOD}[journal]\nfile = "{tmp_path}/journal.db"\n[control]\nsocket = "{tmp_path}/alias"'
+    with pytest.raises(ConfigError, match=r"which is used for journal\.file"):
+        parse_config(text, "table.toml")

@@ -165,6 +165,98 @@ def test_a_journal_that_is_gone_is_not_replaced_in_silence(tmp_path: Path) -> No
     served.close()
 
 
+def test_another_journal_is_refused_until_a_person_says_that_it_is_right(tmp_path: Path) -> None:
+    """Another table's journal, or a copy from another machine, by mistake in this one's place."""
+    file, journal = config_file(tmp_path), tmp_path / "run/journal.db"
+    ids = []
+    for _ in range(2):
+        served = Served(tmp_path, "--config", file)
+        served.until("ready")
+        assert served.end() == 0
+        served.close()
+        with JournalReader(journal) as reader:
+            ids.append(reader.id)
+        journal.rename(tmp_path / "other.db")
+        (tmp_path / "run/journal.db.lock").rename(tmp_path / "other.lock")
+    (tmp_path / "other.db").rename(journal)  # the second one, in the place of the first
+    (tmp_path / "run/journal.db.lock").write_text(f"{os.getpid():<10}\n{ids[0]}\n")
+    before = journal.read_bytes()
+    served = Served(tmp_path, "--config", file)
+    try:
+        reason = served.until("table stopped")["reason"]
+        assert f"this is journal {ids[1]}, and the table's own is {ids[0]}, which was last used here" in reason
+        assert "start `shoed --new-journal` once" in reason
+        assert served.ask("GET", "/healthz").status == 503
+        assert served.end() == 0
+    finally:
+        served.close()
+    assert journal.read_bytes() == before
+    for words, replaced in ((("--new-journal",), ids[0]), ((), None)):
+        served = Served(tmp_path, "--config", file, *words)
+        served.until("ready")
+        assert served.end() == 0
+        served.close()
+        with JournalReader(journal) as reader:
+            (started,) = reader.last(1, kinds=("host.started",))
+            assert started.data.get("replaces") == replaced
+
+
+def test_the_configuration_can_name_the_only_journal(tmp_path: Path) -> None:
+    """Also if nothing is left of the folder where it was: a disk that is not mounted is no reason for a new journal."""
+    pinned = '[journal]\nid = "0123456789abcdef"\n'
+    file = config_file(tmp_path)
+    (tmp_path / file).write_text((tmp_path / file).read_text().replace("[journal]\n", pinned))
+    served = Served(tmp_path, "--config", file)
+    try:
+        assert "there is no journal here" in served.until("table stopped")["reason"]
+        assert list((tmp_path / "run").glob("journal*")) == []
+        assert served.end() == 0
+    finally:
+        served.close()
+    with Journal(tmp_path / "run/journal.db", create=True):
+        pass
+    served = Served(tmp_path, "--config", file)
+    try:
+        reason = served.until("table stopped")["reason"]
+        assert "this journal is empty, and the table's own is 0123456789abcdef, according to journal.id" in reason
+        assert served.end() == 0
+    finally:
+        served.close()
+
+
+def test_a_wrong_path_of_the_socket_costs_nobody_a_file(tmp_path: Path) -> None:
+    file = config_file(tmp_path)
+    text = (tmp_path / file).read_text()
+    (tmp_path / "night.jsonl").write_text("events")
+    (tmp_path / file).write_text(text.replace("run/control.sock", "night.jsonl"))
+    code, error = refused(tmp_path, "--config", file)
+    assert (code, "night.jsonl: a file that is not a socket is in the way; move it" in error) == (1, True)
+    assert (tmp_path / "night.jsonl").read_text() == "events"
+    (tmp_path / file).write_text(text.replace("run/control.sock", "run/journal.db"))
+    assert "control.socket" in refused(tmp_path, "--config", file)[1]
+
+
+def test_an_event_that_is_impossible_stops_the_table_with_its_number(tmp_path: Path) -> None:
+    """The chain is right, so whoever wrote it knew how; the table still cannot be where it says."""
+    file = config_file(tmp_path)
+    served = Served(tmp_path, "--config", file)
+    served.until("ready")
+    assert served.end() == 0
+    served.close()
+    with Journal(tmp_path / "run/journal.db") as journal:
+        data = {"round": 1, "deck": "red-1", "at_ms": 1}
+        last = journal.append([NewEvent("2026-03-14T15:09:26.000000Z", "round.completed", (), data)])
+    served = Served(tmp_path, "--config", file)
+    try:
+        reason = served.until("table stopped")["reason"]
+        assert reason.startswith(f"event {last}: round.completed is impossible after the events before it (")
+        assert served.ask("GET", "/healthz").status == 503
+        assert served.end() == 0
+        assert "Traceback" not in served.log
+    finally:
+        served.close()
+
+
 def test_a_table_set_up_anew_only_when_it_is_closed(tmp_path: Path) -> None:
     for more, seats in (("[table]\nseats = 6\n", 6), ("[table]\nseats = 4\n", 4)):
         served = Served(tmp_path, "--config", config_file(tmp_path, more=more))

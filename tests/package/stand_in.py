@@ -14,6 +14,7 @@ import os
 import socket
 import sqlite3
 import struct
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,7 @@ PROBES: dict[str, Callable[[], object]] = {
     "write the configuration": lambda: os.open("/etc/shoed/table.toml", os.O_WRONLY),
     "write the program": lambda: Path("/usr/lib/dragonshoe/x").write_text(""),
     "make code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC),
+    "run another program": lambda: subprocess.run(["/usr/bin/true"], check=True),
     "become root": lambda: os.setuid(0),
     "list homes": lambda: os.listdir("/root"),
 }

@@ -45,7 +45,9 @@ def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFa
         program.chmod(0o755)
         drop_in = root / STAND_IN[1:]
         drop_in.parent.mkdir(parents=True)
-        drop_in.write_text("[Service]\nExecStart=\nExecStart=/usr/local/bin/stand-in\n")
+        drop_in.write_text(
+            "[Service]\nExecStart=\nExecStart=/usr/local/bin/stand-in\nExecPaths=/usr/local/bin/stand-in\n"
+        )
         with contextlib.closing(Machine(root)) as machine:
             machine.wait_for_boot()
             yield machine
@@ -131,6 +133,7 @@ def test_what_the_sandbox_allows_and_refuses(machine: Machine) -> None:
         "open a network socket": "Address family not supported by protocol",
         "write the configuration": "Permission denied",
         "write the program": "Read-only file system",
+        "run another program": "Permission denied",
         "become root": "Operation not permitted",
         "list homes": "Permission denied",
         "handed over": "http ('127.0.0.1', 8053)",

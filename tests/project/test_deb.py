@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from debian import build
+from debian import build, system
 from debian.releases import CURRENT, RELEASES, parse
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +58,48 @@ def test_the_real_lock_gives_no_test_tools() -> None:
     shipped = set(names(build.needed((ROOT / "requirements.lock").read_text(), PROJECT["dependencies"])))
     assert {"pyserial", "pyusb", "transitions", "six", "structlog"} <= shipped
     assert not shipped & {"pytest", "hypothesis", "mypy", "ruff", "hatchling", "pymodbus"}
+
+
+def wheel(folder: Path, text: str) -> str:
+    """Write a wheel with one module; returns its hash."""
+    file = folder / "tiny-1-py3-none-any.whl"
+    info = {"METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1\n", "RECORD": "",
+            "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}  # fmt: skip
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("tiny.py", text)
+        for name, content in info.items():
+            packed.writestr(f"tiny-1.dist-info/{name}", content)
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_a_wheel_that_was_changed_is_not_built_into_the_package(tmp_path: Path) -> None:
+    store, parts = tmp_path / "store", tmp_path / "parts"
+    store.mkdir()
+    parts.mkdir()
+    lock = f"tiny==1 \\\n    --hash=sha256:{wheel(store, 'GOOD = True')}\n"
+    (parts / "requirements.txt").write_text(lock)
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PIP_NO_INDEX": "1",
+                   "PIP_FIND_LINKS": str(store), "PIP_CONFIG_FILE": "/dev/null"}  # fmt: skip
+
+    def install() -> subprocess.CompletedProcess[str]:
+        for made in ("wheels", "site"):
+            shutil.rmtree(parts / made, ignore_errors=True)
+        command = ["sh", "-c", build.INSTALL, "sh", "site"]
+        return subprocess.run(command, cwd=parts, env=environment, capture_output=True, text=True, check=False)
+
+    done = install()
+    assert done.returncode == 0, done.stderr
+    assert (parts / "site/tiny.py").read_text() == "GOOD = True"
+    system.check_hashes(store, lock)
+    wheel(store, "GOOD = False")
+    assert "DO NOT MATCH THE HASHES" in install().stderr
+    with pytest.raises(SystemExit, match=r"tiny-1-py3-none-any\.whl: requirements\.lock does not name this file"):
+        system.check_hashes(store, lock)
+    (store / "tiny-1-py3-none-any.whl").unlink()
+    wheel(store, "GOOD = True")
+    (store / "setuptools-99-py3-none-any.whl").write_text("what a library would be built with")
+    with pytest.raises(SystemExit, match="setuptools-99"):
+        system.check_hashes(store, lock)
 
 
 @pytest.mark.parametrize("script", build.SCRIPTS)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from debian.releases import RELEASES
+
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 UNITS = ("shoed.service", "shoed.socket")
 EXPOSURE_TENTHS = 10  # the most that `systemd-analyze security` may find, of 100
@@ -74,6 +76,15 @@ def test_what_would_blind_the_daemon_stays_off() -> None:
     assert "PrivateUsers" not in service  # would make everyone on the control socket `nobody`
     assert "ProcSubset" not in service  # would hide the boot ID from the table's clock
     assert "PrivateNetwork" not in service  # udev could not announce new devices
+
+
+def test_the_daemon_binds_no_port_and_runs_no_program_except_its_own() -> None:
+    service = settings("shoed.service")["Service"]
+    assert service["SocketBindDeny"] == "any"
+    assert service["NoExecPaths"] == "/"
+    allowed = set(service["ExecPaths"].split())
+    pythons = {f"-/usr/bin/python{release.python_version}" for release in RELEASES.values()}
+    assert allowed == {"/usr/lib", "-/usr/lib64", "/usr/sbin/ldconfig", *pythons}
 
 
 def test_auditors_may_read_the_journal_and_nobody_else() -> None:

@@ -223,7 +223,10 @@ def test_a_load_of_a_deck_that_lies_elsewhere_is_a_problem() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "reason"),
-    [('lacks = ["counts"]', "it lacks: counts"), ("other_journal = true", "from another journal")],
+    [
+        ('lacks = ["counts"]', "it lacks what this table needs"),
+        ("other_journal = true", "from another journal"),
+    ],
 )
 def test_a_device_is_replaced_by_one_that_cannot_be_used_here(stage: Stage, keys: str, reason: str) -> None:
     house = stage(OPEN + f'[[step]]\nreplace = "shuffler"\n{keys}\n[[step]]\nwait_s = 5\n')

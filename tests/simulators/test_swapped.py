@@ -130,7 +130,10 @@ def test_a_shoe_replaced_by_one_that_cannot_hold_a_stack_is_refused(when: str) -
         assert house.run(lambda: "stack.dispensed" in kinds(house), 30)
     replace_box(house, "shoe", lacks=Capability.HOLDS_STACK)
     assert ("round.voided" in kinds(house)) is (when == "dealing")
-    assert house.state.warnings["shoe.refused"].text == "the shoe cannot be used here: it lacks: holds_stack"
+    assert (
+        house.state.warnings["shoe.refused"].text
+        == "the shoe cannot be used here: it lacks what this table needs (holds stack)"
+    )
     people.work(limit_s=300)
     assert house.state.devices["shoe"].state is DeviceState.UNKNOWN
     assert kinds(house).count("round.started") == (when == "dealing")

@@ -32,13 +32,14 @@ from controller.core.events.devices import (
     DeviceOutOfService,
     DevicePoweredUp,
     DeviceRefused,
+    DeviceReported,
     DeviceResumed,
     DeviceSeen,
     ExitEmptied,
 )
 from controller.core.events.rounds import StackDispensed
 from controller.core.state import Device, Given, State
-from firmware_bridge.wire.messages import Indicate, Lock
+from firmware_bridge.wire.messages import Eject, Indicate, Lock
 
 
 @changes(DeviceConnected)
@@ -74,7 +75,7 @@ def _boot(device: Device, boot: int) -> None:
     """After a restart without its memory, the device has forgotten everything it was sent."""
     if device.boot != boot:
         device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
-        device.busy_ms, device.told = -1, 0
+        device.busy_ms, device.told, device.sensed = -1, 0, {}
         device.locked, device.shown, device.beside = False, "", []
 
 
@@ -83,6 +84,12 @@ def _powered_up(state: State, event: DevicePoweredUp) -> None:
     """The device has kept its memory, but it starts unlocked and without a light."""
     device = state.devices[event.device]
     device.locked, device.shown = False, ""
+
+
+@changes(DeviceReported)
+def _reported(state: State, event: DeviceReported) -> None:
+    if event.present is not None:
+        state.devices[event.device].sensed[event.place] = event.present
 
 
 @changes(DeviceOpened)
@@ -136,7 +143,7 @@ def _given(state: State, event: CommandGiven) -> None:
         else:
             device.locked = isinstance(command, Lock)
         return
-    device.opened_by = ""
+    device.opened_by, device.sensed = "", {}
     device.doing = Given(command, event.until_ms or 0, event.deck or "", event.target or "")
     device.hindered = ""
 
@@ -199,6 +206,8 @@ def _presented(state: State, event: StackDispensed | CardsPresented) -> None:
     given = device.late if late else device.doing
     if given:
         given.presented = -1 if isinstance(event, CardsPresented) and event.assumed else event.cards
+        if isinstance(given.command, Eject):
+            device.freed = False
         if event.cards:  # otherwise there is nothing to be taken
             device.at_exit = copy(given)  # the two change independently from here on
             device.at_exit.deck = event.deck or given.deck
@@ -222,6 +231,7 @@ def nothing_at_exit(state: State, name: str) -> None:
     device = state.devices.get(name)
     if device:
         device.at_exit = device.late = None
+        device.freed = False
 
 
 @changes(ExitEmptied)
@@ -242,4 +252,6 @@ def _cycle_lost(state: State, event: CycleLost) -> None:
 def _cycle_over(
     state: State, event: CycleCompleted | CycleFailed | DeviceJammed | DeviceFailed | DeviceCleared
 ) -> None:
-    state.devices[event.device].doing = None
+    device = state.devices[event.device]
+    device.doing = None
+    device.freed = device.freed or isinstance(event, DeviceCleared)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.core.events.event import Event, Move, PersonEvent
-from controller.core.names import cards, place_name, plural
+from controller.core.names import cards, place_name, plural, where
 
 
 class DeckReceived(PersonEvent):
@@ -31,7 +31,8 @@ class DeckAcceptedPrepared(Event):
     def sentence(self) -> str:
         if not self.who:
             return f"Deck {self.deck} was inspected and shuffled beforehand."
-        return f"{self.who} accepted deck {self.deck}, inspected and shuffled beforehand ({self.came_from})."
+        origin = f" ({self.came_from})" if self.came_from else ""
+        return f"{self.who} accepted deck {self.deck}, inspected and shuffled beforehand{origin}."
 
 
 class DeckInspected(PersonEvent):
@@ -185,8 +186,8 @@ class CountRejected(Event):
     def sentence(self) -> str:
         if self.cards == self.expected:
             return f"Deck {self.deck} has {cards(self.cards)}, but not the right kinds."
-        where = f" at {place_name(self.place)}" if self.place else ""
-        return f"The count for deck {self.deck}{where} is {self.cards}; it should be {self.expected}."
+        at = f" {where(self.place)}" if self.place else ""
+        return f"The count of deck {self.deck}{at} is {self.cards}; it should be {self.expected}."
 
 
 class CutMade(PersonEvent):
@@ -376,7 +377,7 @@ class CountCorrected(PersonEvent):
 
     def sentence(self) -> str:
         return (
-            f"{self.who} corrected the count of deck {self.deck} at {place_name(self.place)}: "
+            f"{self.who} corrected the count of deck {self.deck} {where(self.place)}: "
             f"{cards(self.cards)}, not {self.was}."
         )
 
@@ -406,7 +407,7 @@ class LedgerDisagreed(Event):
 
     def sentence(self) -> str:
         number = f"{cards(self.missing)} missing" if self.missing > 0 else f"{cards(-self.missing)} too many"
-        return f"Count of deck {self.deck} at {place_name(self.place)}: {number}."
+        return f"Deck {self.deck}: {number} {where(self.place)}."
 
 
 class LedgerBroken(Event):

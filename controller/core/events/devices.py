@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from controller.core.events.event import DeviceFact, Move
-from controller.core.names import cards, command_name, spoken
+from controller.core.names import cards, command_name, doing_name, is_refusal, refusal_name, spoken
 
 # --- connecting and disconnecting -----------------------------------------------------------------------------------
 
@@ -142,16 +142,20 @@ class DeviceReported(DeviceFact):
 
     def sentence(self) -> str:
         if self.present is not None:
-            return f"The {self.device} reported {'cards' if self.present else 'no cards'} {_WHERE.get(self.place, '')}."
+            place = _WHERE.get(self.place, "at an unknown place")
+            return f"The {self.device} reported {'cards' if self.present else 'no cards'} {place}."
         if self.door:
             return f"The door of the {self.device} was {_DOOR.get(self.door, 'moved')}."
         if self.button:
-            return f"The {spoken(self.button)} button of the {self.device} was pressed."
+            button = "A" if self.button == "unknown" else f"The {spoken(self.button)}"
+            return f"{button} button of the {self.device} was pressed."
         if self.code:
             return f"The {self.device} reported a fault ({spoken(self.code)}{': ' * bool(self.text)}{self.text})."
         if self.cause:
             memory = "with" if self.memory_kept else "without"
             return f"The {self.device} started{_STARTED.get(self.cause, '')}, {memory} its memory."
+        if self.outcome:
+            return f"The {self.device} ended a cycle ({spoken(self.cycle)}): {spoken(self.outcome)}."
         return f"The {self.device} reported: {command_name(self.event)}."
 
 
@@ -297,7 +301,7 @@ class CommandAnswered(DeviceFact):
             return f"The {self.device} accepted the command."
         if self.answer == "unknown":
             return f"The {self.device} does not know what became of the command."
-        return f"The {self.device} refused the command: {spoken(self.reason)}."
+        return f"The {self.device} refused the command: {refusal_name(self.reason)}."
 
 
 class CycleCompleted(DeviceFact):
@@ -320,9 +324,9 @@ class CycleFailed(DeviceFact):
     reason: str
 
     def sentence(self) -> str:
-        if " " in self.reason:
-            return f"The {self.device} {self.reason}."
-        return f"The {self.device} refused to {command_name(self.command)}: {spoken(self.reason)}."
+        if is_refusal(self.reason):
+            return f"The {self.device} refused to {doing_name(self.command)}: {refusal_name(self.reason)}."
+        return f"The {self.device} {self.reason}."
 
 
 class CycleLost(DeviceFact):
@@ -352,7 +356,10 @@ class DeviceCounted(DeviceFact):
     recognised: bool = False
 
     def sentence(self) -> str:
-        return f"The {self.device} counted {cards(self.cards)}."
+        if self.cards < 0:
+            return f"The {self.device} did not count the cards."
+        kinds = "" if self.fits else ", but not of the right kinds"
+        return f"The {self.device} counted {cards(self.cards)}{kinds}."
 
 
 class CardTurned(DeviceFact):
@@ -405,6 +412,8 @@ class CardsUnexpected(DeviceFact):
     decks: list[str]
 
     def sentence(self) -> str:
+        if self.decks:  # a deck was due there, and version 0.1 recorded it all the same
+            return f"Cards were put into the {self.device}; a person reports which deck they are."
         return f"Unexpected cards in the {self.device}."
 
 

@@ -108,7 +108,7 @@ class TurnPassed(Event):
     back: str
 
     def sentence(self) -> str:
-        return f"The deck with the {self.back} backs is next."
+        return f"The deck with {self.back} backs is next."
 
 
 # --- bets -----------------------------------------------------------------------------------------------------------
@@ -231,7 +231,8 @@ class WarningCleared(PersonEvent):
 class HostStarted(Event):
     """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down.
 
-    `wall_ms` is what the computer's wall clock said, in milliseconds since 1970.
+    `wall_ms` is what the computer's wall clock said, in milliseconds since 1970; `replaces` the id of the journal that
+    was here before, if the daemon was told to begin or use another one.
     """
 
     kind = "host.started"
@@ -241,9 +242,11 @@ class HostStarted(Event):
     away_ms: int
     software: str
     wall_ms: int = -1
+    replaces: str = ""
 
     def sentence(self) -> str:
-        return f"The controller started, version {self.software}."
+        instead = f"; this journal takes the place of journal {self.replaces}" if self.replaces else ""
+        return f"The controller started, version {self.software}{instead}."
 
 
 class SnapshotTaken(Event):

@@ -14,6 +14,7 @@ from controller.core.enforcement import enforces
 from controller.core.events.decks import DeckChangeDue
 from controller.core.events.devices import CycleLost
 from controller.core.machines import DeviceState
+from controller.core.names import cycle_name
 from controller.core.rules.guards import STOPS, life_ms
 from controller.core.rules.stopping import failed, stopped
 from controller.core.rules.warnings import warn
@@ -66,7 +67,7 @@ def check_deadlines(d: Decision) -> None:
         return
     for name, device in state.devices.items():
         if _cycle_ends_ms(device) <= d.now_ms and device.doing:
-            failed(d, name, f"did not finish its {device.doing.name.lower()} in time")
+            failed(d, name, f"did not finish its {cycle_name(device.doing.name)} in time")
         elif _grace_ends_ms(state, name, device) <= d.now_ms:
             _link_not_back(d, name)
     for name, deck in state.decks.items():

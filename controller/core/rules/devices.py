@@ -30,7 +30,7 @@ from controller.core.events.devices import (
 from controller.core.events.event import Cause
 from controller.core.events.rounds import CardFoundFaceUp, StackTakenToHand, StubRemoved
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import spoken
+from controller.core.names import cycle_name, doing_name, refusal_name, spoken
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
@@ -80,14 +80,14 @@ _SENSED: Final = (
 )
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
 # A person can resolve these, and no card has moved: the command is given again afterwards.
-_HINDRANCES: Final = {
-    Reason.BUSY: "it is busy",
-    Reason.LOCKED: "it is locked",
-    Reason.DOOR_OPEN: "its door is open",
-    Reason.EXIT_OCCUPIED: "cards are at its exit or in the shoe",
-    Reason.EVENTS_FULL: "its event memory is full",
-    Reason.OUTPUT_OCCUPIED: "cards are on its shelves or in its output",
-}
+_HINDRANCES: Final = (
+    Reason.BUSY,
+    Reason.LOCKED,
+    Reason.DOOR_OPEN,
+    Reason.EXIT_OCCUPIED,
+    Reason.EVENTS_FULL,
+    Reason.OUTPUT_OCCUPIED,
+)
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def answered(d: Decision, report: CommandReply) -> None:
         failed(d, name, "stays busy")
     elif reason in _HINDRANCES or (reason is Reason.NO_CARDS and isinstance(given.command, Shuffle)):
         d.emit(CycleFailed(device=name, id=given.id, command=given.name, reason=reason.name.lower()))
-        why = _HINDRANCES.get(reason, "no cards are in its infeed")
+        why = refusal_name(reason.name.lower()) if reason in _HINDRANCES else "no cards are in its infeed"
         d.emit(DeviceHindered(device=name, reason=why, locked=reason is Reason.LOCKED, busy=reason is Reason.BUSY))
         restore_fault(d, name)
     elif reason is Reason.NO_CARDS and isinstance(given.command, Eject) and not for_dealer(given):
@@ -136,7 +136,7 @@ def answered(d: Decision, report: CommandReply) -> None:
         why = (
             "does not know what became of a command"
             if outcome == "unknown"
-            else f"refused: {spoken(reason.name.lower())}"
+            else f"refused to {doing_name(given.name)}: {refusal_name(reason.name.lower())}"
         )
         cycle_failed(d, name, given, why)
 
@@ -145,8 +145,10 @@ def _side_command_answered(d: Decision, report: CommandReply) -> None:
     """The answer to a lock or light command. A device that refuses one is not sent such a command again."""
     if isinstance(report.answer, wire.Done):
         d.emit(CommandAnswered(device=report.device, id=report.id, answer="done"))
+    elif report.answer is None:
+        d.emit(CommandAnswered(device=report.device, id=report.id, answer="unknown"))
     else:
-        reason = report.answer.reason.name.lower() if report.answer else "unknown"
+        reason = report.answer.reason.name.lower()
         d.emit(CommandAnswered(device=report.device, id=report.id, answer="refused", reason=reason))
 
 
@@ -352,7 +354,7 @@ def _cycle_done(d: Decision, name: str, given: Given, done: wire.CycleDone) -> N
     elif done.outcome is Outcome.FAILED:
         failed(d, name, "has failed")
     else:
-        cycle_failed(d, name, given, f"did not complete its {given.name.lower()}")
+        cycle_failed(d, name, given, f"did not complete its {cycle_name(given.name)}")
 
 
 def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone) -> None:
@@ -388,8 +390,8 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
         fit = [deck for deck in loose if d.may(DeckInserted, deck) and cannot_insert(d, deck) is None]
         if len(fit) == len(loose) == 1:
             inserted(d, fit[0])
-        elif not inside(state, name):
-            d.emit(CardsUnexpected(device=name, place="infeed", decks=fit), Rule.INSPECT_DECK)
+        elif not fit and not inside(state, name):
+            d.emit(CardsUnexpected(device=name, place="infeed", decks=[]), Rule.INSPECT_DECK)
     elif happened.place is Place.SHOE and name == "shoe" and not inside(state, name):
         deck = due_deck(state)
         by_dealer = deck and state.decks[deck].state in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED)
@@ -404,9 +406,7 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
         may_load = may_load and cannot_load(state, deck, d.now_ms) is None
         if may_load and loose == [deck]:
             loaded(d, deck)
-        elif may_load:
-            d.emit(CardsUnexpected(device=name, place=place, decks=[deck]), Rule.LOAD_SHOE)
-        elif not fed and state.table is not TableState.CLOSED:
+        elif not may_load and not fed and state.table is not TableState.CLOSED:
             cards_appeared(d, name, place)
     elif place and state.table is not TableState.CLOSED:
         cards_appeared(d, name, place)

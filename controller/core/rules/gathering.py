@@ -44,6 +44,7 @@ UNABLE: Final = (
     DeviceState.UNKNOWN,
     DeviceState.OUT_OF_SERVICE,
 )
+_FIRST: Final = (ledger.TAKEN, ledger.FREED)  # what was taken last may be on a hand
 _LAST: Final = (
     ledger.STUB,
     ledger.ASIDE,
@@ -59,8 +60,8 @@ _LAST: Final = (
 def in_gathering_order(places: Iterable[str]) -> list[str]:
     """Those of these places that are gathered, in the order in which people are asked for them: hands first."""
     found = set(places)
-    hands = sorted(found - {ledger.TAKEN, *_LAST, ledger.TABLE, ledger.GONE})
-    return [place for place in (ledger.TAKEN, *hands, *_LAST) if place in found]  # what was taken last may be on a hand
+    hands = sorted(found - {*_FIRST, *_LAST, ledger.TABLE, ledger.GONE})
+    return [place for place in (*_FIRST, *hands, *_LAST) if place in found]
 
 
 def next_place(state: State, name: str) -> str:
@@ -289,7 +290,8 @@ def ejected(d: Decision, name: str, deck_name: str, number: int, *, late: bool =
     *within, exit_ = ledger.IN_DEVICE[name] if name == "shuffler" else (ledger.SHOE, ledger.HELD, ledger.EXIT)
     assumed = number < 0
     number = ledger.count(deck.cards, within) if assumed else number
-    moves = ledger.emptying_moves(deck.cards, within, number, exit_)
+    rest = ledger.FREED if d.state.devices[name].freed else ledger.MISSING
+    moves = ledger.emptying_moves(deck.cards, within, number, exit_, rest)
     d.emit(CardsPresented(device=name, deck=deck_name, cards=number, moves=moves, late=late, assumed=assumed))
     record_difference(d, deck_name, within[0], moves)
 

@@ -18,6 +18,7 @@ from controller.core.events.devices import (
 )
 from controller.core.events.table import HostStarted, SnapshotTaken
 from controller.core.machines import DeviceState
+from controller.core.names import spoken
 from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost, StateSaved
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.stopping import stopped
@@ -122,7 +123,9 @@ def _identified(d: Decision, report: DeviceReady, other: str) -> None:
 def _unsuitable(d: Decision, report: DeviceReady) -> str:
     """Why this device cannot be used at this table; empty if it can."""
     lacks = missing_capabilities(d.state.setup, report.device, list(report.capabilities))
-    return f"it lacks: {', '.join(lacks)}" if lacks else _used_by_another_journal(d, report)
+    if lacks:
+        return f"it lacks what this table needs ({', '.join(map(spoken, lacks))})"
+    return _used_by_another_journal(d, report)
 
 
 def _used_by_another_journal(d: Decision, report: DeviceReady) -> str:
@@ -181,6 +184,7 @@ def host_started(d: Decision, report: HostBoot) -> None:
         away_ms=report.away_ms,
         software=report.software,
         wall_ms=report.wall_ms,
+        replaces=report.replaces,
     )
     d.emit(started)
     for name in d.state.devices:

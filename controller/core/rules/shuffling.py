@@ -34,6 +34,7 @@ from controller.core.events.decks import (
 from controller.core.events.devices import ExitEmptied
 from controller.core.events.table import CutRefused
 from controller.core.machines import DeckState
+from controller.core.names import plural
 from controller.core.rules.gathering import cancel_recut, lock_out, record_difference
 from controller.core.rules.guards import (
     SOURCE,
@@ -150,7 +151,11 @@ def _count_rejected(d: Decision, name: str, counted: int, fits: bool, place: str
     """The deck leaves the table; `place` is where the device counted it, empty for the end of the cycle."""
     size = d.state.setup.game.deck_size
     rules = (Rule.WRONG_COUNT,) if counted != size else (Rule.DECK_COMPOSITION, Rule.WRONG_COUNT)
-    text = f"{counted} cards instead of {size}" if counted != size else "it does not have the right kinds of cards"
+    text = (
+        f"{plural(counted, 'card')} instead of {size}"
+        if counted != size
+        else "it does not have the right kinds of cards"
+    )
     moves = ledger.emptying_moves(d.state.decks[name].cards, ledger.IN_DEVICE["shuffler"][:2], counted, ledger.OUTPUT)
     d.emit(
         CountRejected(deck=name, by="shuffler", cards=counted, expected=size, fits=fits, place=place, moves=moves),
@@ -198,7 +203,7 @@ def cut(d: Decision, act: CutDeck) -> Refusal | None:
         return refusal
     if act.depth is not None and not least <= act.depth < size:
         refusal = Refusal(
-            f"the cover card is {act.depth} cards from the top",
+            f"the cover card is {plural(act.depth, 'card')} from the top",
             f"it is {least} to {size - 1} cards from the top",
             (Rule.CUT_DEPTH,),
         )
@@ -239,6 +244,8 @@ def load(d: Decision, act: LoadDeck) -> Refusal | None:
         return Refusal("the deck is still in the shuffler", "the shuffler has delivered it", (Rule.ONE_STACK,))
     if d.state.method is Method.AUTOMATED_SHOE and (not in_service(d.state, "shoe") or inside(d.state, "shoe")):
         return Refusal("the shoe is not in service, or not empty", "it is in service and empty", (Rule.LOAD_SHOE,))
+    if d.state.method is Method.AUTOMATED_SHOE and d.state.devices["shoe"].sensed.get(ledger.SHOE) is False:
+        return Refusal("the shoe reports that no cards are in it", "the deck is in the shoe", (Rule.LOAD_SHOE,))
     refusal = cannot_load(d.state, act.deck, d.now_ms)
     if refusal is None:
         loaded(d, act.deck, who=act.who)
@@ -266,7 +273,8 @@ def delivery_done(d: Decision, given: Given, cards: int) -> None:
     cards = given.counted if given.counted not in (-1, size) else cards
     if cards not in (-1, size):  # the sensors disagree: neither count is trusted
         moves = ledger.emptying_moves(deck.cards, (ledger.OUTPUT,), cards, shoe)
-        d.emit(DeckRecalled(deck=given.deck, reason=f"{cards} cards were delivered", moves=moves), Rule.WRONG_COUNT)
+        reason = f"the shuffler delivered {plural(cards, 'card')}"
+        d.emit(DeckRecalled(deck=given.deck, reason=reason, moves=moves), Rule.WRONG_COUNT)
         record_difference(d, given.deck, ledger.OUTPUT, moves)
     elif feeds(d.state) and d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
@@ -285,7 +293,8 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
     if whole and deck.state is DeckState.SHUFFLED:
         event = DeckDelivered(deck=given.deck, moves=moves)
     else:
-        event = DeckRecalled(deck=given.deck, moves=moves, reason=f"{cards} cards were taken")
+        number = plural(cards, "card") if cards >= 0 else "an unknown number of cards"
+        event = DeckRecalled(deck=given.deck, moves=moves, reason=f"the dealer took {number} from the shuffler")
     if d.may(type(event), given.deck):
         d.emit(ExitEmptied(device="shuffler", cards=cards))
         d.emit(event, Rule.ONE_STACK)
