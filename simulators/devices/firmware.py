@@ -70,6 +70,7 @@ class Nameplate:
     firmware_digest: bytes = bytes(range(32))
     window: int = 8
     versions: tuple[int, int] = (VERSION, VERSION)
+    longest_ms: tuple[int, ...] = (180_000, 30_000, 15_000, 15_000, 30_000, 30_000, 60_000)  # of each Cycle
 
     def fields(self) -> dict[str, Any]:
         """The fields that Welcome and Identity share."""
@@ -212,6 +213,7 @@ class Firmware:
             **self.plate.fields(),
             first_event=self._events[0][0] if self._events else self._next_event,
             last_command=self._last_command,
+            longest_ms=list(self.plate.longest_ms),
         )
         self._send(welcome.encode())
         self._greeted = True

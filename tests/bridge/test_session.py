@@ -86,7 +86,7 @@ class PlayedDevice:
             "model": "Model",
             "serial": "S1",
             "firmware": "1.0",
-            "firmware_digest": b"\x01\x02",
+            "firmware_digest": b"\x01" * 32,
             "capabilities": [1, 5, 77],
         }
         return Welcome(**fields | changed)
@@ -122,7 +122,7 @@ def test_the_greeting_tells_both_sides_who_the_other_is() -> None:
     assert (ready.version, ready.boot, ready.restarted, ready.last_command) == (1, DEVICE_BOOT, False, 9)
     identity = ready.identity
     assert identity.capabilities == {Capability.COUNTS, Capability.HOLDS_STACK}  # 77 is of a later version
-    assert identity.firmware_digest == "0102"
+    assert identity.firmware_digest == "01" * 32
     assert str(identity) == "shoe Maker Model serial S1 firmware 1.0"
     assert device.host.ready
 

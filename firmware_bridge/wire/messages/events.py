@@ -6,13 +6,13 @@ import msgspec
 
 from firmware_bridge.wire.messages.base import Message
 from firmware_bridge.wire.messages.enums import ButtonName, Cycle, DoorState, FaultCode, Outcome, Place, PowerCause
-from firmware_bridge.wire.messages.fields import CardCount, Id, Kinds, Milliseconds, Text
+from firmware_bridge.wire.messages.fields import CardCount, CardKind, EventNumber, Id, Kinds, Milliseconds, Text
 
 
 class EventMessage(Message):
     """Base of the events. `number` counts from 1 in each boot without gaps; `at_ms` is the device's uptime."""
 
-    number: Id
+    number: EventNumber
     at_ms: Milliseconds
 
 
@@ -63,7 +63,7 @@ class StackTaken(CardsEvent, tag=68):
 class CardFaceUp(CardsEvent, tag=69):
     """A card was seen face up."""
 
-    kind: int = -1
+    kind: CardKind = -1
 
 
 class Jam(CardsEvent, tag=70):
@@ -96,7 +96,7 @@ class CardsPresent(EventMessage, tag=74):
     present: bool
 
 
-class UnknownEvent(EventMessage, tag=95):
+class UnknownEvent(EventMessage, tag=0):
     """An event of a later version: its number counts, its content is passed on unread. Never sent on the wire."""
 
     message_number: int = 0
