@@ -23,7 +23,7 @@ import structlog
 
 from controller.core.actions import Configure, Role
 from controller.core.events.event import Entry
-from controller.core.machines import TableState
+from controller.core.machines import DeviceState, TableState
 from controller.core.reports import HostBoot, Report, Tick
 from controller.core.setup import devices_of
 from controller.core.state import State
@@ -39,7 +39,7 @@ from firmware_bridge.ports.hotplug import Hotplug
 from firmware_bridge.ports.transport import PortSettings
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import AnyCommand
-from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
+from firmware_bridge.wire.session import EventMark, Flooding, Happening, HostSession, Ready
 
 if TYPE_CHECKING:
     from controller.daemon.simulate import TableSimulation
@@ -272,6 +272,7 @@ class Daemon:
             stored=self.live.mark(name),
             software=f"dragonshoe {VERSION}",
             expects=ROLES[name],
+            events_per_s=section.events_per_s,
         )
         connection = Connection(
             section.port,
@@ -331,6 +332,14 @@ class Daemon:
             return  # the table has just stopped: the device keeps its events
         if isinstance(happening, Ready):
             line.trouble, line.version = "", happening.version
+        elif isinstance(happening, wire.MalformedEvent):
+            line.trouble = f"it sent an event that cannot be read (message {happening.message_number})"
+        elif isinstance(happening, wire.UnknownEvent):
+            line.trouble = (
+                f"it sent an event of an unknown kind (message {happening.message_number}), which has no effect"
+            )
+        elif isinstance(happening, Flooding):
+            line.trouble = str(happening)
         report = report_of(name, line.connection.session.boot, happening)
         if report:
             try:
@@ -391,6 +400,16 @@ class Daemon:
 
     # --- for the technician -----------------------------------------------------------------------------------------
 
+    def troubles(self) -> dict[str, str]:
+        """What is wrong with each device in service, or with its link; devices without trouble are not listed."""
+        found = {}
+        for name, device in self.state.devices.items():
+            line = self.lines.get(name)
+            trouble = (line.trouble if line else "") or device.refused
+            if trouble and device.state is not DeviceState.OUT_OF_SERVICE:
+                found[name] = trouble
+        return found
+
     def devices(self) -> list[dict[str, Any]]:
         """Identity, state, counters and history of every device and its link."""
         found = []
@@ -422,7 +441,7 @@ class Daemon:
                     "last_event": known.last_event if known else 0,
                     "counters": session.link.counters if session else {},
                     "round_trip": trip,
-                    "trouble": line.trouble if line else self.stopped,
+                    "trouble": (line.trouble or (known.refused if known else "")) if line else self.stopped,
                     "history": list(line.history) if line else [],
                 }
             )

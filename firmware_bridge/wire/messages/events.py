@@ -97,10 +97,19 @@ class CardsPresent(EventMessage, tag=74):
 
 
 class UnknownEvent(EventMessage, tag=0):
-    """An event of a later version: its number counts, its content is passed on unread. Never sent on the wire."""
+    """An event of a later version or of a maker: its number counts, its content is passed on unread.
+
+    Only the host makes these; nobody sends message 0.
+    """
 
     message_number: int = 0
     content: bytes = b""
+
+
+class MalformedEvent(UnknownEvent, tag=-1):
+    """An event of this version with fields that cannot be read: its number counts, its content is passed on unread."""
+
+    problem: str = ""
 
 
 KnownEvent = (
@@ -116,4 +125,4 @@ KnownEvent = (
     | Fault
     | CardsPresent
 )
-AnyEvent = KnownEvent | UnknownEvent
+AnyEvent = KnownEvent | UnknownEvent | MalformedEvent
