@@ -28,6 +28,8 @@ from firmware_bridge.wire.messages import (
     Door,
     EventMessage,
     EventsStored,
+    Fault,
+    FaultCode,
     Hello,
     Identify,
     Identity,
@@ -302,6 +304,11 @@ class Firmware:
         again = what is PowerUp and self._newest is PowerUp
         if room < EVENTS_FOR_A_CYCLE and (again or issubclass(what, Door | Button)):
             return
+        if room <= 1:  # the last place says that nothing more can be reported
+            if room < 1:
+                return
+            what, fields = Fault, {"code": FaultCode.MEMORY, "text": "the event memory is full"}
+            self.mechanics.fail()
         self._newest = what
         event = encode(what(number=self._next_event, at_ms=self._uptime_ms(), **fields))
         self._events.append((self._next_event, event))
