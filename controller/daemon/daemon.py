@@ -64,7 +64,8 @@ class DeviceLine:
     connection: Connection
     running: asyncio.Task[None]
     version: int = 0
-    trouble: str = ""
+    trouble: str = ""  # why it cannot be reached
+    suspect: str = ""  # what is wrong with what it sends
     history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT_SAMPLES))
     sampled: tuple[int, int] = (0, 0)  # resends and bad frames at the last sample
 
@@ -331,15 +332,15 @@ class Daemon:
         if self.live is None or line is None:
             return  # the table has just stopped: the device keeps its events
         if isinstance(happening, Ready):
-            line.trouble, line.version = "", happening.version
+            line.trouble, line.suspect, line.version = "", "", happening.version
         elif isinstance(happening, wire.MalformedEvent):
-            line.trouble = f"it sent an event that cannot be read (message {happening.message_number})"
+            line.suspect = f"it sent an event that cannot be read (message {happening.message_number})"
         elif isinstance(happening, wire.UnknownEvent):
-            line.trouble = (
+            line.suspect = (
                 f"it sent an event of an unknown kind (message {happening.message_number}), which has no effect"
             )
         elif isinstance(happening, Flooding):
-            line.trouble = str(happening)
+            line.suspect = str(happening)
         report = report_of(name, line.connection.session.boot, happening)
         if report:
             try:
@@ -400,15 +401,15 @@ class Daemon:
 
     # --- for the technician -----------------------------------------------------------------------------------------
 
-    def troubles(self) -> dict[str, str]:
-        """What is wrong with each device in service, or with its link; devices without trouble are not listed."""
-        found = {}
-        for name, device in self.state.devices.items():
-            line = self.lines.get(name)
-            trouble = (line.trouble if line else "") or device.refused
-            if trouble and device.state is not DeviceState.OUT_OF_SERVICE:
-                found[name] = trouble
-        return found
+    def suspects(self) -> list[str]:
+        """The devices in service that do not do what the protocol says, or cannot be used at this table."""
+        found = self.state.devices.items()
+        return [name for name, device in found if device.state is not DeviceState.OUT_OF_SERVICE and self._wrong(name)]
+
+    def _wrong(self, name: str) -> str:
+        """What is wrong with what a device sends, or why it cannot be used at this table."""
+        line, known = self.lines.get(name), self.live.state.devices.get(name) if self.live else None
+        return (line.suspect if line else "") or (known.refused if known else "")
 
     def devices(self) -> list[dict[str, Any]]:
         """Identity, state, counters and history of every device and its link."""
@@ -441,7 +442,7 @@ class Daemon:
                     "last_event": known.last_event if known else 0,
                     "counters": session.link.counters if session else {},
                     "round_trip": trip,
-                    "trouble": (line.trouble or (known.refused if known else "")) if line else self.stopped,
+                    "trouble": (line.trouble or self._wrong(name)) if line else self.stopped,
                     "history": list(line.history) if line else [],
                 }
             )

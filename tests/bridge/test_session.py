@@ -528,6 +528,8 @@ def test_a_device_that_never_acknowledges_cannot_fill_the_host_with_marks() -> N
         device.host.stored(EventMark(DEVICE_BOOT, number), NOW)
     assert not device.host.link._pending
     device.exchange()
+    device.link.tick(NOW + 0.1)
+    device.exchange(NOW + 0.1)
     assert device.heard[-1] == EventsStored(WINDOW + PENDING_MAX + 49), "the last one follows as soon as it can"
 
 
