@@ -545,6 +545,31 @@ def test_a_device_that_breaks_off_right_after_its_welcome_is_given_pauses(
     run(work())
 
 
+def test_a_device_that_is_not_trusted_is_tried_again_when_something_is_plugged_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise after a long time, which does not pass here."""
+    pauses(monkeypatch, 0.001)
+    monkeypatch.setattr(module, "DISTRUST_S", LONG_S)
+
+    async def work() -> None:
+        plugged = {"other"}
+        hotplug = Hotplug(poll_s=0.001, lister=lambda: frozenset(plugged), udev_control=tmp_path / "no udev")
+        await hotplug.start()
+        async with rigged("pty", tmp_path, build=Gappy, hotplug=hotplug) as rig:
+            rig.hand(press)
+            await rig.until(Untrusted)
+            await until(lambda: rig.host.stage is Stage.WAITING)
+            before = len(rig.all(Ready))
+            monkeypatch.setattr(Gappy, "_send_event", Firmware._send_event)
+            plugged.add("shoe")
+            await until(lambda: len(rig.all(Ready)) > before)
+            assert rig.host.stage is Stage.READY
+        await hotplug.close()
+
+    run(work())
+
+
 class Gappy(Firmware):
     """Never tells its first event."""
 
