@@ -26,19 +26,21 @@ from tests.support.imports import SIMULATION_STARTS_IN, direct_imports, package_
 DOCS = Path(__file__).parent
 
 WORDS = {
-    "Id": "0 to 2^63-1",
+    "Id": "0 to 2^53-1",
+    "EventNumber": "1 to 2^53-1",
     "Boot": "0 to 2^32-1",
-    "CardCount": "-1 to 255",
-    "Milliseconds": "0 to 2^63-1",
+    "CardCount": "-1 to 65535",
+    "Milliseconds": "0 to 2^53-1",
     "Version": "0 to 255",
     "Name": "text, at most 24 characters",
     "Text": "text, at most 64 characters",
-    "Digest": "binary, the SHA-256 of the firmware image or empty",
-    "Numbers": "array of at most 16 integers",
-    "Kinds": "array of at most 53 integers",
-    "Total": "0 to 2^63-1",
+    "Digest": "binary, the SHA-256 of the firmware image (32 bytes) or empty",
+    "Numbers": "array of at most 16 integers, 0 to 255",
+    "CardKind": "-1 to 255",
+    "Kinds": "array of at most 53 integers, 0 to 65535",
+    "Durations": "array of at most 16 integers, 0 to 2^53-1",
+    "Total": "0 to 2^53-1",
     "bool": "true or false",
-    "int": "integer",
 }
 PROTOCOL_NAMES = {"DeviceRole": "Role"}  # lists whose class has another name than on the protocol page
 

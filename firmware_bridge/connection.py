@@ -33,7 +33,18 @@ from firmware_bridge.wire.messages import (
     Status,
     describe_message,
 )
-from firmware_bridge.wire.session import Ahead, EventMark, Happening, HostSession, Ready, Rejected, WrongRole
+from firmware_bridge.wire.session import (
+    DISTRUST_S,
+    Ahead,
+    EventMark,
+    Flooding,
+    Happening,
+    HostSession,
+    Ready,
+    Rejected,
+    Untrusted,
+    WrongRole,
+)
 
 Log = structlog.typing.FilteringBoundLogger
 
@@ -145,6 +156,7 @@ class Connection:
         self._ack_delay_s = session.link.timing.ack_delay_s
         self._over: asyncio.Future[str] | None = None  # the reason to open the port again
         self._backoff = Backoff()
+        self._distrusted = False
         self._ready_at = math.inf
         self._ready_waiters: list[asyncio.Future[None]] = []
         self._next_ref = 0
@@ -183,7 +195,8 @@ class Connection:
             self._stages.trigger("failed")
             if self._complain("device not reached", why):
                 self._on_trouble(why)
-            pause_s = self._backoff.next()
+            pause_s = DISTRUST_S if self._distrusted else self._backoff.next()
+            self._distrusted = False
             if self._hotplug:
                 await self._hotplug.wait(pause_s, since=plugged)
             else:
@@ -339,9 +352,16 @@ class Connection:
                 self._answered(-happening.ref, happening)
             elif isinstance(happening, Ready):
                 self._ready(happening)
-            elif isinstance(happening, Rejected | Ahead):
+            elif isinstance(happening, Rejected | Ahead | Untrusted):
+                self._distrusted = isinstance(happening, Untrusted)
+                if self._distrusted:
+                    self._log.error("device not trusted", reason=str(happening), frames=self._last_frames())
+                self._ready_at = math.inf
                 self.on_happening(happening)
                 self._end(f"{self.address}: {happening}")
+            elif isinstance(happening, Flooding):
+                self._log.warning("too many events", reason=str(happening))
+                self.on_happening(happening)
             elif isinstance(happening, WrongRole):
                 self.on_happening(happening)
                 self._wrong(WrongDevice(f"{self.address}: {happening}"))

@@ -26,6 +26,15 @@ def stored_text(kind: str, data: dict[str, Any]) -> str:
         return f"{spoken(kind.replace('.', ' '))} {about}".strip().capitalize() + "."
 
 
+def shown_data(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of an event, without what a device sent that this version cannot read.
+
+    That is kept in the journal. It might tell which cards were dealt, and nobody at the table may know that.
+    """
+    return {name: value for name, value in data.items() if name != "content"} if "content" in data else data
+
+
 def event_json(seq: int, ts: str, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> dict[str, Any]:
     """An event as the API returns it."""
+    data = shown_data(data)
     return {"seq": seq, "ts": ts, "kind": kind, "clause": list(clause), "data": data, "text": stored_text(kind, data)}

@@ -218,7 +218,8 @@ class Reads:
     async def health(self, request: Request) -> Response:
         if self._daemon.stopped:
             return json_response({"status": "stopped", "why": self._daemon.stopped}, 503)
-        return json_response({"status": "ok"})
+        suspects = self._daemon.suspects()
+        return json_response({"status": "degraded", "devices": suspects} if suspects else {"status": "ok"})
 
     async def page(self, request: Request) -> Response:
         """The screen's files, and nothing outside their folder."""

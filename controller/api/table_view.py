@@ -27,8 +27,9 @@ _REMEDY = {
     "door": "Close the door of the {device}",
     "gap": "Take every card out of the {device}; then a floorperson or technician accepts it",
     "cards": "Take all cards out of the {device} and check that it is empty",
-    "refused": "Connect the right {device}, or take it out of service",
+    "refused": "Connect the right {device}, switch it off and on, or take it out of service",
     "replaced": "Check that this {device} belongs to the table",
+    "flood": "Check the {device}",
 }
 
 _CLEARED_BY = {"floor": "floorperson", "technician": "floorperson or technician"}

@@ -1,7 +1,7 @@
 """`shoectl bundle`: writes an archive for support: everything needed to analyse a table remotely, and nothing secret.
 
 `gather` lists the content. The people file is left out, and with it the hashes of the PINs; frames come without their
-messages; and no undealt card is included, because neither the daemon nor its journal knows any.
+messages, as do events that could not be read; and no undealt card is included, because the daemon does not know any.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 import click
 import msgspec
 
+from controller.api.event_text import shown_data
 from controller.cli import terminal
 from controller.cli.checks import examine
 from controller.cli.checks.examination import SERVICE, Examination, run
@@ -151,7 +152,8 @@ def _verification(examination: Examination) -> dict[str, Any]:
 
 def _events(examination: Examination) -> bytes:
     with _reader(examination) as reader:
-        return b"".join(line(event) + b"\n" for event in reader.last(EVENTS))
+        events = (msgspec.structs.replace(event, data=shown_data(event.data)) for event in reader.last(EVENTS))
+        return b"".join(line(event) + b"\n" for event in events)
 
 
 # --- the archive ----------------------------------------------------------------------------------------------------

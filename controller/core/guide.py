@@ -311,7 +311,8 @@ def device_step(state: State, devices: dict[str, Device]) -> Step | None:
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
             text = f"Connect the {name} and switch it on, or have a floorperson take it out of service."
             leave: Offer = {"action": "take_out_of_service", "device": name}
-            why = f"The {name} does not answer."
+            cannot = f"cannot be used here: {device.refused}" if device.refused else "does not answer"
+            why = sentence(f"the {name} {cannot}")
             return Step(text, why, do=(leave,), by_hand=ByHand.CHECK, device=name, role=Role.DEALER)
         if device.hindered:
             again: Offer = {"action": "try_again", "device": name}

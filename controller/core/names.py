@@ -62,6 +62,7 @@ _WARNINGS: Final = {
     "cards": "unexpected cards in the {}",
     "refused": "{} cannot be used",
     "replaced": "{} replaced",
+    "flood": "{} sends too much",
 }
 
 

@@ -21,6 +21,7 @@ class DeviceReady(msgspec.Struct, frozen=True):
     serial: str = ""
     firmware: str = ""
     firmware_digest: str = ""
+    longest_ms: tuple[int, ...] = ()  # how long each cycle may take, in the order of their numbers
 
 
 class DeviceAhead(msgspec.Struct, frozen=True):
@@ -29,6 +30,20 @@ class DeviceAhead(msgspec.Struct, frozen=True):
     device: str
     boot: int
     told: int
+
+
+class DeviceUnusable(msgspec.Struct, frozen=True):
+    """A device answers, but no session with it is possible; `reason` follows "the shoe cannot be used here:"."""
+
+    device: str
+    reason: str
+
+
+class DeviceFlooding(msgspec.Struct, frozen=True):
+    """A device sends more events than it should."""
+
+    device: str
+    detail: str
 
 
 class LinkLost(msgspec.Struct, frozen=True):
@@ -107,6 +122,8 @@ Report = (
     AnyAction
     | DeviceReady
     | DeviceAhead
+    | DeviceUnusable
+    | DeviceFlooding
     | LinkLost
     | DeviceEvent
     | CommandReply

@@ -63,6 +63,7 @@ class Device(msgspec.Struct):
     opened_by: str = ""  # who is reaching into it; it is not locked until its next cycle or warning
     beside: list[Given] = []  # lock and light commands without an answer; they are not cycles
     out_how: str = ""  # covered, removed, marked
+    longest_ms: list[int] = []  # how long each cycle may take by its own account, in the order of their numbers
     serial: str = ""  # of the device that was last used here
     firmware: str = ""
     firmware_digest: str = ""

@@ -17,6 +17,7 @@ from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup
 from controller.games import GAMES
 from controller.games.game import Method
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
+from firmware_bridge.wire.event_rate import EVENTS_PER_S
 
 CONFIG_FILE = Path("/etc/shoed/table.toml")
 JOURNAL_ID = "[0-9a-f]{16}"
@@ -41,11 +42,15 @@ class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
     limits: LimitsConfig = LimitsConfig()
 
 
+EventsPerSecond = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # what a device may report for long
+
+
 class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True):
     """[shuffler]: its port and its capabilities."""
 
     port: str
     baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
+    events_per_s: EventsPerSecond = EVENTS_PER_S
     counts: bool = True
     feeds_shoe: bool = True
     reshuffles: bool = False
@@ -57,6 +62,7 @@ class ShoeConfig(msgspec.Struct, forbid_unknown_fields=True):
 
     port: str
     baud: Annotated[int, msgspec.Meta(ge=50)] = 115200
+    events_per_s: EventsPerSecond = EVENTS_PER_S
 
 
 class JournalConfig(msgspec.Struct, forbid_unknown_fields=True):
@@ -314,7 +320,7 @@ seats = 6
 hold_dealer = false             # keep the dealer's stack in the shoe until the players have acted (10.B(3)(4))
 
 # [table.limits]                # milliseconds; these are the defaults
-# shuffle_ms = 180000           # 10000 to 900000; how long a device may take for each of these
+# shuffle_ms = 180000           # 10000 to 900000; how long a cycle may take, instead of what the device itself states
 # deliver_ms = 30000            # 1000 to 300000
 # dispense_ms = 15000           # 1000 to 120000
 # release_ms = 15000            # 1000 to 120000
@@ -327,6 +333,7 @@ hold_dealer = false             # keep the dealer's stack in the shoe until the 
 [shuffler]
 port = "/dev/shoed/shuffler"    # or usb:1209:5d0e:SERIAL, socket://HOST:PORT, rfc2217://HOST:PORT
 baud = 115200
+events_per_s = 10               # as many as it may report for long; a device that keeps reporting more is disconnected
 counts = true
 feeds_shoe = true
 reshuffles = false
@@ -335,6 +342,7 @@ recognises = false
 [shoe]
 port = "/dev/shoed/shoe"
 baud = 115200
+events_per_s = 10
 
 [journal]
 file = "/var/lib/shoed/journal.db"

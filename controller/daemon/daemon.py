@@ -23,7 +23,7 @@ import structlog
 
 from controller.core.actions import Configure, Role
 from controller.core.events.event import Entry
-from controller.core.machines import TableState
+from controller.core.machines import DeviceState, TableState
 from controller.core.reports import HostBoot, Report, Tick
 from controller.core.setup import devices_of
 from controller.core.state import State
@@ -40,7 +40,7 @@ from firmware_bridge.ports.hotplug import Hotplug
 from firmware_bridge.ports.transport import PortSettings
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import AnyCommand
-from firmware_bridge.wire.session import EventMark, Happening, HostSession, Ready
+from firmware_bridge.wire.session import EventMark, Flooding, Happening, HostSession, Ready
 
 if TYPE_CHECKING:
     from controller.daemon.simulate import TableSimulation
@@ -65,7 +65,8 @@ class DeviceLine:
     connection: Connection
     running: asyncio.Task[None]
     version: int = 0
-    trouble: str = ""
+    trouble: str = ""  # why it cannot be reached
+    suspect: str = ""  # what is wrong with what it sends
     history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT_SAMPLES))
     sampled: tuple[int, int] = (0, 0)  # resends and bad frames at the last sample
 
@@ -276,6 +277,7 @@ class Daemon:
             stored=self.live.mark(name),
             software=f"dragonshoe {VERSION}",
             expects=ROLES[name],
+            events_per_s=section.events_per_s,
         )
         connection = Connection(
             section.port,
@@ -334,7 +336,15 @@ class Daemon:
         if self.live is None or line is None:
             return  # the table has just stopped: the device keeps its events
         if isinstance(happening, Ready):
-            line.trouble, line.version = "", happening.version
+            line.trouble, line.suspect, line.version = "", "", happening.version
+        elif isinstance(happening, wire.MalformedEvent):
+            line.suspect = f"it sent an event that cannot be read (message {happening.message_number})"
+        elif isinstance(happening, wire.UnknownEvent):
+            line.suspect = (
+                f"it sent an event of an unknown kind (message {happening.message_number}), which has no effect"
+            )
+        elif isinstance(happening, Flooding):
+            line.suspect = str(happening)
         report = report_of(name, line.connection.session.boot, happening)
         if report:
             try:
@@ -395,6 +405,16 @@ class Daemon:
 
     # --- for the technician -----------------------------------------------------------------------------------------
 
+    def suspects(self) -> list[str]:
+        """The devices in service that do not do what the protocol says, or cannot be used at this table."""
+        found = self.state.devices.items()
+        return [name for name, device in found if device.state is not DeviceState.OUT_OF_SERVICE and self._wrong(name)]
+
+    def _wrong(self, name: str) -> str:
+        """What is wrong with what a device sends, or why it cannot be used at this table."""
+        line, known = self.lines.get(name), self.live.state.devices.get(name) if self.live else None
+        return (line.suspect if line else "") or (known.refused if known else "")
+
     def devices(self) -> list[dict[str, Any]]:
         """Identity, state, counters and history of every device and its link."""
         found = []
@@ -426,7 +446,7 @@ class Daemon:
                     "last_event": known.last_event if known else 0,
                     "counters": session.link.counters if session else {},
                     "round_trip": trip,
-                    "trouble": line.trouble if line else self.stopped,
+                    "trouble": (line.trouble or self._wrong(name)) if line else self.stopped,
                     "history": list(line.history) if line else [],
                 }
             )

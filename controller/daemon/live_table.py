@@ -19,7 +19,17 @@ from controller.core.commands import command_of
 from controller.core.events import UnreadableEvent, read
 from controller.core.events.devices import CommandGiven, CycleLost, DeviceAccepted
 from controller.core.events.event import Entry
-from controller.core.reports import CommandReply, DeviceAhead, DeviceEvent, DeviceReady, LinkLost, Report, StateSaved
+from controller.core.reports import (
+    CommandReply,
+    DeviceAhead,
+    DeviceEvent,
+    DeviceFlooding,
+    DeviceReady,
+    DeviceUnusable,
+    LinkLost,
+    Report,
+    StateSaved,
+)
 from controller.core.state import State, decode, encode, pending_of
 from controller.core.table import Table
 from controller.journal import (
@@ -35,7 +45,17 @@ from controller.journal import (
 )
 from firmware_bridge.wire.link import Lost
 from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
-from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
+from firmware_bridge.wire.session import (
+    EVENT_TYPES,
+    Ahead,
+    EventMark,
+    Flooding,
+    Happening,
+    Ready,
+    Rejected,
+    Untrusted,
+    WrongRole,
+)
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
 CODE_VERSION: Final = "core-8"
@@ -178,9 +198,14 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
             found.serial,
             found.firmware,
             found.firmware_digest,
+            happening.longest_ms,
         )
     if isinstance(happening, Ahead):
         return DeviceAhead(device, happening.boot, happening.last_forgotten)
-    if isinstance(happening, Lost | Rejected | WrongRole):
+    if isinstance(happening, Rejected | WrongRole | Untrusted):
+        return DeviceUnusable(device, str(happening))
+    if isinstance(happening, Flooding):
+        return DeviceFlooding(device, str(happening))
+    if isinstance(happening, Lost):
         return LinkLost(device, str(happening))
     return None

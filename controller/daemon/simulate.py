@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from controller.daemon.people import PeopleFile
 
 DECKS_PER_BACK = 12  # in the cupboard
+FAST = 10_000  # events per second: simulated devices may run many times faster than real ones
 
 
 class TableSimulation(Protocol):
@@ -50,8 +51,8 @@ def simulated_config(folder: Path, listen: str) -> Config:
     return Config(
         name="Simulated table",
         table=TableConfig(),
-        shuffler=ShufflerConfig(port=str(folder / "shuffler")),
-        shoe=ShoeConfig(port=str(folder / "shoe")),
+        shuffler=ShufflerConfig(port=str(folder / "shuffler"), events_per_s=FAST),
+        shoe=ShoeConfig(port=str(folder / "shoe"), events_per_s=FAST),
         journal=JournalConfig(file=str(folder / "journal.db")),
         control=ControlConfig(socket=str(folder / "control.sock")),
         screen=ScreenConfig(listen=listen, people=""),

@@ -193,6 +193,11 @@ class Link:
             raise LinkFull(f"{PENDING_MAX} messages are already waiting")
 
     @property
+    def has_room(self) -> bool:
+        """Whether a message would be sent at once."""
+        return len(self._sent) < self._peer_window and self.state is _OPEN
+
+    @property
     def full(self) -> bool:
         """Whether no further message can be queued."""
         return len(self._pending) >= PENDING_MAX

@@ -6,6 +6,9 @@ boot it was first meant for; the device carries out an id at most once, and answ
 The device keeps every event until the host says that it is stored; the host says in Hello what it has stored, and
 ignores events that arrive twice.
 
+A device that violates the protocol is greeted again, but not for ever: after a few violations in a row it is
+`Untrusted`, and is only `Ready` again once it has answered a question.
+
 Pure: bytes and time in, bytes and happenings out.
 """
 
@@ -13,27 +16,36 @@ Pure: bytes and time in, bytes and happenings out.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final, get_args
 
-import msgspec
-
-from firmware_bridge.wire.link import Link, LinkState, LinkTiming, LossReason, Lost, Opened
+from firmware_bridge.wire.event_rate import EVENTS_PER_S, EventRate
+from firmware_bridge.wire.happenings import (
+    Ahead,
+    DeviceIdentity,
+    EventMark,
+    Flooding,
+    Happening,
+    Ready,
+    Rejected,
+    Untrusted,
+    WrongRole,
+)
+from firmware_bridge.wire.link import PENDING_MAX, Link, LinkState, LinkTiming, LossReason, Lost, Opened
 from firmware_bridge.wire.messages import (
     COMMAND_ANSWERS,
+    MAX_ID,
     QUESTION_ANSWERS,
     VERSION,
-    AnyAnswer,
     AnyCommand,
     AnyEvent,
     AnyQuestion,
+    AskStatus,
     BadMessage,
-    Capability,
+    Command,
     DeviceRole,
     EventsStored,
     FromDevice,
     Hello,
-    Identity,
     Unwelcome,
     Welcome,
     decode_from_device,
@@ -42,107 +54,28 @@ from firmware_bridge.wire.messages import (
 )
 from firmware_bridge.wire.packet import ResetReason
 
+__all__ = [
+    "ANSWER_WITHIN_S",
+    "DISTRUST_S",
+    "EVENT_TYPES",
+    "Ahead",
+    "DeviceIdentity",
+    "EventMark",
+    "Flooding",
+    "Happening",
+    "HostSession",
+    "Ready",
+    "Rejected",
+    "Untrusted",
+    "WrongRole",
+]
+
 _OPEN: Final = LinkState.OPEN
 EVENT_TYPES: Final = frozenset(get_args(AnyEvent))  # a type lookup is cheaper than `isinstance`
 ANSWER_WITHIN_S: Final = 5.0  # a device that takes longer than this to answer is broken
-
-
-class EventMark(msgspec.Struct, frozen=True, gc=False):
-    """A position in the events of a device: its boot, and the number of the last event."""
-
-    boot: int = 0
-    number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceIdentity:
-    """Who a device says it is."""
-
-    role: DeviceRole
-    maker: str
-    model: str
-    serial: str
-    firmware: str
-    firmware_digest: str
-    capabilities: frozenset[Capability]
-
-    @classmethod
-    def of(cls, message: Welcome | Identity) -> DeviceIdentity:
-        """From a message of the device; capabilities of a later version are ignored."""
-        known = frozenset(capability for capability in Capability if capability in message.capabilities)
-        return cls(
-            message.role,
-            message.maker,
-            message.model,
-            message.serial,
-            message.firmware,
-            message.firmware_digest.hex(),
-            known,
-        )
-
-    def __str__(self) -> str:
-        return f"{self.role.name.lower()} {self.maker} {self.model} serial {self.serial} firmware {self.firmware}"
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The handshake is done. `restarted` means that the device has a new boot and has lost its earlier memory.
-
-    `first_event` is more than 1 if another host has stored the events before it; this host will not receive them.
-    """
-
-    identity: DeviceIdentity
-    version: int
-    boot: int
-    restarted: bool
-    last_command: int
-    first_event: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """The device refuses a session with this host."""
-
-    text: str
-    version_min: int
-    version_max: int
-
-    def __str__(self) -> str:
-        if self.version_min > VERSION or self.version_max < VERSION:
-            return f"the device speaks protocol versions {self.version_min} to {self.version_max}, this host {VERSION}"
-        return f"the device refused the session: {self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class WrongRole:
-    """Another kind of device answered. Nothing was sent to it, and the state of the expected device is unchanged."""
-
-    expected: DeviceRole
-    identity: DeviceIdentity
-
-    def __str__(self) -> str:
-        return f"expected a {self.expected.name.lower()}, found a {self.identity}"
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """The device no longer has events that are not stored here: most likely this host's disk has lost them.
-
-    The host does not know what the device did in them. Once the owner has given these events up, `stored` with their
-    last number lets the next greeting succeed.
-    """
-
-    boot: int
-    stored: int
-    last_forgotten: int  # the number of the last event that the device has deleted
-
-    def __str__(self) -> str:
-        first = self.stored + 1
-        which = f"events {first} to {self.last_forgotten}" if first < self.last_forgotten else f"event {first}"
-        return f"the device no longer has its {which}, which this host has not stored"
-
-
-Happening = AnyAnswer | AnyEvent | Ready | Rejected | WrongRole | Ahead | Lost
+VIOLATIONS_MAX: Final = 3  # in a row; then the device is not trusted
+DISTRUST_S: Final = 60.0  # how soon a device that is not trusted should be tried again, unless it is plugged in again
+_PROOF: Final = AskStatus(MAX_ID)  # a device that is not trusted must answer this question first
 
 
 class _Waiting:
@@ -173,6 +106,7 @@ class HostSession:
         timing: LinkTiming | None = None,
         software: str = "",
         expects: DeviceRole | None = None,
+        events_per_s: float = EVENTS_PER_S,
     ) -> None:
         """With `stored` None the session only observes: it accepts events from any number on and never confirms one.
 
@@ -194,11 +128,22 @@ class HostSession:
         self._welcome_by = math.inf
         self._commands: dict[int, _Waiting] = {}
         self._questions: dict[int, _Waiting] = {}
+        self._next_event = 1  # the number of the next event in this link session
+        self._confirmed = stored.number  # the last number that the device was sent as stored
+        self._rate = EventRate(events_per_s)
+        self._violations = 0  # since the last correct event
+        self._unanswered = 0  # links that ended without an answer or acknowledgement since the last answer
+        self._untrusted = False
+        # What happened since the greeting of a device that is not trusted, and the last event delivered before that.
+        self._withheld: list[Happening] | None = None
+        self._before = 0
+        self._overflowed = False  # a message could not be queued
 
     # --- called by the owner ------------------------------------------------------------------------------------------
 
     def connect(self, now: float) -> None:
-        """The wire is connected: open a link and greet. `Ready`, `Rejected`, `WrongRole`, `Ahead` or `Lost` follows."""
+        """The wire is connected: open a link and greet. One of these follows: `Ready`, `Rejected`,
+        `WrongRole`, `Ahead`, `Untrusted`, `Lost`."""
         self._stop()
         self._next_session = self._next_session % 0xFFFF + 1
         self.link.open(self._next_session, now)
@@ -252,8 +197,7 @@ class HostSession:
         self._stored = mark.number
         if mark.number > self._delivered:  # given up without being delivered
             self._delivered = mark.number
-        if self.ready and not self.link.full:  # a later mark or the next Hello includes it
-            self.link.send(EventsStored(mark.number).encode(), now)
+        self._confirm(now)
 
     @property
     def unanswered(self) -> list[AnyCommand]:
@@ -266,6 +210,8 @@ class HostSession:
         deadline = self.link.deadline
         if not self.ready:
             return min(deadline, self._welcome_by)
+        if self._overflowed:
+            return 0.0
         if self._commands:
             deadline = min(deadline, _answer_by(self._commands))
         if self._questions:
@@ -276,11 +222,16 @@ class HostSession:
         """Do what is due."""
         happenings = self._took(self.link.tick(now), now)
         if now >= self._welcome_by:
-            happenings.append(self._break(LossReason.NO_ANSWER, "no answer to the greeting", now))
+            happenings.append(self._end(LossReason.NO_ANSWER, "no answer to the greeting", now))
         for waits in (self._commands, self._questions):
             if waits and now >= _answer_by(waits):
-                detail = f"{describe_message(next(iter(waits.values())).message)} within {ANSWER_WITHIN_S:g} s"
-                happenings.append(self._break(LossReason.PROTOCOL, f"no answer to {detail}", now))
+                message = next(iter(waits.values())).message
+                number = message.id if isinstance(message, Command) else message.ref
+                detail = f"no answer to {type(message).__name__} {number} within {ANSWER_WITHIN_S:g} s"
+                happenings.append(self._not_answered(Lost(LossReason.PROTOCOL, detail), now))
+        if self._overflowed and self.ready:
+            detail = f"it does not acknowledge messages, and {PENDING_MAX} are waiting"
+            happenings.append(self._violated(detail, now))
         return happenings
 
     def receive(self, data: bytes, now: float) -> list[Happening]:
@@ -304,36 +255,66 @@ class HostSession:
                 self.link.send(hello.encode(), now)
             else:
                 self._stop()
-                happenings.append(arrival)
+                stalled = arrival.reason is LossReason.STALLED
+                happenings.append(self._not_answered(arrival, now) if stalled else arrival)
+        if self._confirmed < self._stored:
+            self._confirm(now)
         return happenings
 
     def _message(self, data: bytes, now: float, happenings: list[Happening]) -> None:
         try:
             message = decode_from_device(data)
         except BadMessage as bad:
-            happenings.append(self._break(LossReason.PROTOCOL, f"message {bad.number} is unreadable: {bad}", now))
+            happenings.append(self._violated(f"message {bad.number} is unreadable: {bad}", now))
             return
-        if self.ready:
-            if type(message) in EVENT_TYPES:
-                self._event(message, now, happenings)  # type: ignore[arg-type]
-            elif isinstance(message, COMMAND_ANSWERS):
-                if self._commands.pop(message.id, None):
-                    happenings.append(message)
-            elif isinstance(message, QUESTION_ANSWERS) and message.ref in self._questions:
-                del self._questions[message.ref]
-                happenings.append(message)
-        else:
+        if not self.ready:
             self._greeting(message, now, happenings)
+        elif type(message) in EVENT_TYPES:
+            self._event(message, now, happenings)  # type: ignore[arg-type]
+        elif isinstance(message, COMMAND_ANSWERS):
+            if self._commands.pop(message.id, None):
+                self._unanswered = 0
+                self._happened(message, happenings)
+        elif isinstance(message, QUESTION_ANSWERS):
+            if self._questions.pop(message.ref, None):
+                self._unanswered = 0
+                if message.ref == _PROOF.ref:
+                    self._trust(happenings)
+                else:
+                    self._happened(message, happenings)
+        else:
+            happenings.append(self._violated(f"{type(message).__name__} arrived after Welcome", now))
 
     def _event(self, event: AnyEvent, now: float, happenings: list[Happening]) -> None:
-        if event.number == self._delivered + 1:
+        if event.number != self._next_event:
+            detail = f"event {event.number} was sent instead of event {self._next_event}"
+            happenings.append(self._violated(detail, now))
+            return
+        if not self._only_observes:
+            self._rate.count(now)
+            if self._rate.too_many:
+                happenings.append(self._distrust(str(Flooding(self._rate.per_s)), now))
+                return
+            if self._rate.warn():
+                self._happened(Flooding(self._rate.per_s), happenings)
+        self._violations = 0
+        self._next_event += 1
+        if event.number > self._delivered:
             self._delivered = event.number
-            happenings.append(event)
-        elif event.number <= self._delivered:
-            self.repeated_events += 1
+            self._happened(event, happenings)
         else:
-            detail = f"event {event.number} followed event {self._delivered}"
-            happenings.append(self._break(LossReason.PROTOCOL, detail, now))
+            self.repeated_events += 1
+
+    def _happened(self, happening: Happening, happenings: list[Happening]) -> None:
+        """Pass on what happened, unless the device must first prove that it answers."""
+        (happenings if self._withheld is None else self._withheld).append(happening)
+
+    def _trust(self, happenings: list[Happening]) -> None:
+        """The device has answered: what happened since its greeting counts."""
+        self._untrusted = False
+        if self._withheld is not None:
+            happenings += self._withheld
+            self._withheld = None
 
     def _greeting(self, message: FromDevice, now: float, happenings: list[Happening]) -> None:
         if isinstance(message, Unwelcome):
@@ -346,7 +327,7 @@ class HostSession:
             return
         fault = self._fault_in(message)
         if fault or not isinstance(message, Welcome):
-            happenings.append(self._break(LossReason.PROTOCOL, fault, now))
+            happenings.append(self._violated(fault, now))
             return
         restarted = self.boot not in (0, message.boot)
         stored_elsewhere = message.first_event - 1  # the events up to here, which another host has confirmed
@@ -358,13 +339,24 @@ class HostSession:
             self.boot, self._stored, self._delivered = message.boot, stored_elsewhere, stored_elsewhere
         elif self._only_observes:
             self._delivered = max(self._delivered, stored_elsewhere)
+        self._next_event = message.first_event
+        self._confirmed = self._stored
         self.identity = DeviceIdentity.of(message)
         self.ready = True
         self._welcome_by = math.inf
         ready = Ready(
-            self.identity, message.version, message.boot, restarted, message.last_command, message.first_event
+            self.identity,
+            message.version,
+            message.boot,
+            restarted,
+            message.last_command,
+            message.first_event,
+            tuple(message.longest_ms),
         )
-        happenings.append(ready)
+        if self._untrusted:
+            self._withheld, self._before = [], self._delivered
+            self._questions[_PROOF.ref] = _Waiting(_PROOF)
+        self._happened(ready, happenings)
         for waiting in [*self._commands.values(), *self._questions.values()]:
             self._put(waiting, now)
 
@@ -376,24 +368,62 @@ class HostSession:
             return f"version {message.version} was chosen, {VERSION} was offered"
         if message.boot != self.link.peer_boot:
             return f"boot {message.boot:08x} in Welcome, {self.link.peer_boot:08x} in OPENED"
+        if message.boot == 0:
+            return "its boot id is 0"
         return ""
 
     # --- helpers ------------------------------------------------------------------------------------------------------
 
     def _put(self, waiting: _Waiting, now: float) -> None:
+        """Send a message, or end this link at the next `tick` if it cannot even be queued."""
+        if self.link.full:
+            self._overflowed = True
+            return
         waiting.sent_at = now
         self.link.send(encode(waiting.message), now)
 
-    def _break(self, reason: LossReason, detail: str, now: float) -> Lost:
-        """End the session with a device that violates the protocol."""
+    def _confirm(self, now: float) -> None:
+        """Send the device what is stored, if that need not wait for anything: a later mark or Hello includes it."""
+        if self.ready and self.link.has_room:
+            self._confirmed = self._stored
+            self.link.send(EventsStored(self._stored).encode(), now)
+
+    def _violated(self, detail: str, now: float) -> Lost | Untrusted:
+        """The device violated the protocol: end this link."""
+        self._violations += 1
+        if self._violations >= VIOLATIONS_MAX:
+            return self._distrust(detail, now)
+        return self._end(LossReason.PROTOCOL, detail, now)
+
+    def _not_answered(self, lost: Lost, now: float) -> Lost | Untrusted:
+        """The device did not answer or acknowledge in time. That its events keep coming makes no difference."""
+        self._unanswered += 1
+        if self._unanswered >= VIOLATIONS_MAX:
+            detail = lost.detail if lost.reason is LossReason.PROTOCOL else str(lost)
+            return self._distrust(f"{detail}, {self._unanswered} times in a row", now)
+        self._end(lost.reason, lost.detail, now)
+        return lost
+
+    def _distrust(self, detail: str, now: float) -> Untrusted:
+        self._untrusted = True
+        self._end(LossReason.PROTOCOL, detail, now)
+        return Untrusted(detail)
+
+    def _end(self, reason: LossReason, detail: str, now: float) -> Lost:
+        """End this link, and say so."""
         self._stop()
-        self.link.close(now, ResetReason.PROTOCOL_ERROR)
-        self.link.counters.losses += 1
+        if self.link.state is not LinkState.CLOSED:
+            self.link.close(now, ResetReason.PROTOCOL_ERROR)
+            self.link.counters.losses += 1
         return Lost(reason, detail)
 
     def _stop(self) -> None:
         self.ready = False
         self._welcome_by = math.inf
+        if self._withheld is not None:  # never passed on: the device will send it again
+            self._withheld, self._delivered = None, self._before
+        self._overflowed = False
+        self._questions.pop(_PROOF.ref, None)
         for waits in (self._commands, self._questions):
             for waiting in waits.values():
                 waiting.sent_at = math.inf

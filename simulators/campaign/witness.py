@@ -39,10 +39,11 @@ MAY_CLEAR: Final = {  # who may clear which warning
     "cards": ("floor",),
     "refused": ("floor",),
     "replaced": ("technician", "floor"),
+    "flood": ("floor",),
 }
 
 _NO_CARDS = frozenset({"table.configured", "device.identified"})  # the game, and the maker of a device
-_NUMBERED = frozenset({"seats", "wagers"})  # lists of numbers that are not cards
+_NUMBERED = frozenset({"seats", "wagers", "longest_ms"})  # lists of numbers that are not cards
 # After these warnings, cards inside the device prove nothing.
 _INCIDENTS = frozenset({"jam", "restart", "door", "gap", "fail", "refused"})
 _HOLDS = {"shoe": (SHOE, HELD, EXITS["shoe"]), "shuffler": (OUTPUT, EXITS["shuffler"])}

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from firmware_bridge.wire.link import LinkTiming
+from firmware_bridge.wire.link import LinkState, LinkTiming
 from firmware_bridge.wire.messages import (
     Button,
     ButtonName,
@@ -70,6 +70,11 @@ class SimulatedDevice:
     def plugged(self) -> bool:
         """Whether the cable is in."""
         return not self._on_until or FaultName.UNPLUG not in self._on_until
+
+    @property
+    def in_session(self) -> bool:
+        """Whether a host has opened a link session, which has not ended."""
+        return self.firmware is not None and self.firmware.link.state is LinkState.OPEN
 
     def attached(self, now: float) -> None:
         """The other end was opened: a serial device does not notice."""

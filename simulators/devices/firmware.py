@@ -28,6 +28,8 @@ from firmware_bridge.wire.messages import (
     Door,
     EventMessage,
     EventsStored,
+    Fault,
+    FaultCode,
     Hello,
     Identify,
     Identity,
@@ -70,6 +72,7 @@ class Nameplate:
     firmware_digest: bytes = bytes(range(32))
     window: int = 8
     versions: tuple[int, int] = (VERSION, VERSION)
+    longest_ms: tuple[int, ...] = (180_000, 30_000, 15_000, 15_000, 30_000, 30_000, 60_000)  # of each Cycle
 
     def fields(self) -> dict[str, Any]:
         """The fields that Welcome and Identity share."""
@@ -212,6 +215,7 @@ class Firmware:
             **self.plate.fields(),
             first_event=self._events[0][0] if self._events else self._next_event,
             last_command=self._last_command,
+            longest_ms=list(self.plate.longest_ms),
         )
         self._send(welcome.encode())
         self._greeted = True
@@ -300,6 +304,11 @@ class Firmware:
         again = what is PowerUp and self._newest is PowerUp
         if room < EVENTS_FOR_A_CYCLE and (again or issubclass(what, Door | Button)):
             return
+        if room <= 1:  # the last place says that nothing more can be reported
+            if room < 1:
+                return
+            what, fields = Fault, {"code": FaultCode.MEMORY, "text": "the event memory is full"}
+            self.mechanics.fail()
         self._newest = what
         event = encode(what(number=self._next_event, at_ms=self._uptime_ms(), **fields))
         self._events.append((self._next_event, event))

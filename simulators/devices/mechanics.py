@@ -95,6 +95,7 @@ class Mechanics(ABC):
         self.door_open = False
         self.locked = False
         self.way_blocked = False  # a jam that no person has taken away yet
+        self._broken = False
         self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
         self.report: Report = _to_nobody  # the firmware's, while there is power
         self.cycle_started: Callable[[], None] = lambda: None
@@ -195,10 +196,17 @@ class Mechanics(ABC):
         self.mode = Mode.JAMMED if self.way_blocked else Mode.READY
         self.doing = None
         self.report = _to_nobody
-        self.locked = False
+        self.locked = self._broken = False
         self.last_cycle, self.last_outcome = 0, Outcome.COMPLETE
         self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
         self._presented_by, self._dealt = 0, False
+
+    def fail(self) -> None:
+        """Do nothing more until a restart, once the cycle has ended that may be running."""
+        self.faults += 1
+        self._broken = True
+        if self.doing is None:
+            self.mode = Mode.FAILED
 
     def renew(self, capabilities: frozenset[Capability]) -> None:
         """These are the mechanics of another device, without power and without faults, around the same cards."""
@@ -397,7 +405,8 @@ class Mechanics(ABC):
         self.cycles_done += 1
         self.doing = None
         self.last_cycle, self.last_outcome = command.id, outcome
-        self.mode = _JAMMED if self.way_blocked else Mode.FAILED if outcome is _FAILED else _READY
+        failed = outcome is _FAILED or self._broken
+        self.mode = _JAMMED if self.way_blocked else Mode.FAILED if failed else _READY
         self.report(
             CycleDone,
             command=command.id,

@@ -36,6 +36,19 @@ class ChoosesAnotherVersion(Firmware):
         super()._send(message)
 
 
+@fails("session.bad_hello")
+class WelcomesAnyHello(Firmware):
+    """Does not read the fields of Hello before it answers."""
+
+    def _message(self, data: bytes) -> None:
+        try:
+            decode_from_host(data)
+        except BadMessage as bad:
+            if bad.number == 1:
+                data = Hello(*self.plate.versions).encode()
+        super()._message(data)
+
+
 @fails("session.version")
 class WelcomesEveryVersion(Firmware):
     """Does not look at the versions that the host speaks."""

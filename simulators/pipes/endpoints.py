@@ -37,6 +37,10 @@ class PureDevice(Protocol):
     def plugged(self) -> bool:
         """False while the cable is out."""
 
+    @property
+    def in_session(self) -> bool:
+        """Whether a host has opened a link session, which has not ended."""
+
     def attached(self, now: float) -> None:
         """The pipe is up."""
 
@@ -364,8 +368,10 @@ class TcpEndpoint(Endpoint):
         except OSError:  # it has gone again
             return
         if self._client is not None:
-            client.close()
-            return
+            if self.driver.device.in_session:
+                client.close()
+                return
+            self._gone()  # its host has died without a word
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client = client

@@ -25,7 +25,7 @@ from controller.daemon.live_table import LiveTable, report_of
 from controller.journal import Journal, MemoryJournal, timestamp
 from firmware_bridge.wire.link import LinkTiming, LossReason, Lost
 from firmware_bridge.wire.messages import AnyCommand, Capability
-from firmware_bridge.wire.session import Ahead, EventMark, HostSession
+from firmware_bridge.wire.session import DISTRUST_S, Ahead, EventMark, HostSession, Rejected, Untrusted
 from simulators.devices.cards import Cards
 from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultPlan
@@ -49,7 +49,7 @@ CALM_LINK: Final = LinkTiming(
     resend_max_s=40.0,
 )
 _NEVER: Final = math.inf
-_LINK_ENDS: Final = frozenset((Lost, Ahead))
+_LINK_ENDS: Final = frozenset((Lost, Ahead, Rejected, Untrusted))
 _TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
 RETRY_S: Final = 1.0  # how soon a host tries again to reach a device that does not answer
 
@@ -452,7 +452,7 @@ class House:
     def _happened(self, wired: Wired) -> Callable[[object, float], None]:
         def happened(happening: object, now: float) -> None:
             if type(happening) in _LINK_ENDS:
-                wired.retry_at = self.now + RETRY_S
+                wired.retry_at = self.now + (DISTRUST_S if type(happening) is Untrusted else RETRY_S)
             report = report_of(wired.name, wired.session.boot, happening)  # type: ignore[arg-type]
             if report is not None:
                 self._take(report)

@@ -52,7 +52,7 @@ from firmware_bridge.wire.messages import (
     Refused,
     Status,
 )
-from firmware_bridge.wire.session import Ahead, EventMark, HostSession, Ready, WrongRole
+from firmware_bridge.wire.session import Ahead, EventMark, HostSession, Ready, Untrusted, WrongRole
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.devices.faults import FaultName
@@ -530,15 +530,42 @@ def test_a_device_that_breaks_off_right_after_its_welcome_is_given_pauses(
         with capture_logs() as logs:
             async with rigged("pty", tmp_path, build=Gappy) as rig:
                 rig.hand(press)
-                for _ in range(3):
+                for _ in range(2):
                     lost = await rig.until(Lost)
-                    assert (lost.reason, lost.detail) == (LossReason.PROTOCOL, "event 2 followed event 0")
+                    assert (lost.reason, lost.detail) == (LossReason.PROTOCOL, "event 2 was sent instead of event 1")
                     await until(lambda: rig.host.stage is Stage.WAITING)
                     await rig.until(Ready)
-        loud = [entry for entry in logs if entry["log_level"] == "warning"]
-        assert [entry["event"] for entry in loud] == ["link lost"]
+                untrusted = await rig.until(Untrusted)
+                await until(lambda: bool(rig.troubles))
+        loud = [entry for entry in logs if entry["log_level"] in ("warning", "error")]
+        assert [entry["event"] for entry in loud] == ["link lost", "device not trusted", "device not reached"]
         assert any("NAK" in frame or "DATA" in frame for frame in loud[0]["frames"])
-        assert rig.troubles == []
+        assert rig.troubles == [f"{rig.host.address}: {untrusted}"]
+
+    run(work())
+
+
+def test_a_device_that_is_not_trusted_is_tried_again_when_something_is_plugged_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise after a long time, which does not pass here."""
+    pauses(monkeypatch, 0.001)
+    monkeypatch.setattr(module, "DISTRUST_S", LONG_S)
+
+    async def work() -> None:
+        plugged = {"other"}
+        hotplug = Hotplug(poll_s=0.001, lister=lambda: frozenset(plugged), udev_control=tmp_path / "no udev")
+        await hotplug.start()
+        async with rigged("pty", tmp_path, build=Gappy, hotplug=hotplug) as rig:
+            rig.hand(press)
+            await rig.until(Untrusted)
+            await until(lambda: rig.host.stage is Stage.WAITING)
+            before = len(rig.all(Ready))
+            monkeypatch.setattr(Gappy, "_send_event", Firmware._send_event)
+            plugged.add("shoe")
+            await until(lambda: len(rig.all(Ready)) > before)
+            assert rig.host.stage is Stage.READY
+        await hotplug.close()
 
     run(work())
 

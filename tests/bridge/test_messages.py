@@ -16,6 +16,7 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     AnyQuestion,
     BadMessage,
+    CardsCounted,
     DeviceRole,
     Dispense,
     EventsStored,
@@ -25,6 +26,7 @@ from firmware_bridge.wire.messages import (
     Reason,
     Refused,
     UnknownEvent,
+    Welcome,
     decode_from_device,
     decode_from_host,
     describe_message,
@@ -170,11 +172,57 @@ def test_a_growing_list_takes_numbers_that_are_not_known() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [[18, 1, 1, 256], [18, 1, 1, -2], [18, -1, 1, 9], [18, 2**63, 1, 9], [18, 1, 2**32, 9], [1, 1, 1, 0, 0, "x" * 25]],
+    [
+        [18, 1, 1, 65536],
+        [18, 1, 1, -2],
+        [18, -1, 1, 9],
+        [18, 2**53, 1, 9],
+        [18, 1, 2**32, 9],
+        [1, 1, 1, 0, 2**53],
+        [1, 1, 1, 0, 0, "x" * 25],
+        [49, 2**53],
+    ],
 )
 def test_values_beyond_their_bounds_are_bad(fields: list[typing.Any]) -> None:
     with pytest.raises(BadMessage):
         decode_from_host(msgspec.msgpack.encode(fields))
+
+
+WELCOME = [2, 1, 9, 2, "maker", "model", "serial", "1.0", b"", [1], 1, 0]
+
+
+def with_field(index: int, value: object) -> list[object]:
+    """A Welcome in which one element is another."""
+    return [*WELCOME[:index], value, *WELCOME[index + 1 :]]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        with_field(8, bytes(31)),
+        with_field(8, bytes(33)),
+        with_field(9, [256]),
+        with_field(10, 0),
+        with_field(10, 2**53),
+        with_field(11, 2**53),
+        [5, 2**53],
+        [8, 7, *WELCOME[3:8], bytes(31), []],
+    ],
+)
+def test_values_of_a_device_beyond_their_bounds_are_bad(fields: list[object]) -> None:
+    with pytest.raises(BadMessage):
+        decode_from_device(msgspec.msgpack.encode(fields))
+
+
+@pytest.mark.parametrize("fields", [WELCOME, with_field(8, bytes(32)), with_field(10, 2**53 - 1), WELCOME[:10]])
+def test_values_at_their_bounds_are_read(fields: list[object]) -> None:
+    assert isinstance(decode_from_device(msgspec.msgpack.encode(fields)), Welcome)
+
+
+def test_a_pack_of_ten_decks_can_be_counted() -> None:
+    event = decode_from_device(msgspec.msgpack.encode([65, 1, 1, 9, 3, 520, [10] * 52]))
+    assert isinstance(event, CardsCounted)
+    assert event.cards == 520
 
 
 def test_optional_fields_may_be_missing() -> None:

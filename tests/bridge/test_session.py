@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firmware_bridge.wire.event_rate import EVENTS_PER_S, KEPT_MOST, STOP_AT, WARN_AT
 from firmware_bridge.wire.frame import MAX_ENCODED, encode_frame
 from firmware_bridge.wire.link import PENDING_MAX, WINDOW, Link, LinkState, LossReason, Lost
 from firmware_bridge.wire.messages import (
@@ -29,7 +31,10 @@ from firmware_bridge.wire.messages import (
     Hello,
     Identify,
     Identity,
+    MalformedEvent,
     Message,
+    Mode,
+    Outcome,
     PowerCause,
     PowerUp,
     Reason,
@@ -41,7 +46,7 @@ from firmware_bridge.wire.messages import (
     decode_from_host,
 )
 from firmware_bridge.wire.packet import Packet, PacketType, pack
-from firmware_bridge.wire.session import ANSWER_WITHIN_S, Ahead, EventMark, HostSession, Ready, Rejected
+from firmware_bridge.wire.session import ANSWER_WITHIN_S, Ahead, EventMark, HostSession, Ready, Rejected, Untrusted
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
@@ -86,7 +91,7 @@ class PlayedDevice:
             "model": "Model",
             "serial": "S1",
             "firmware": "1.0",
-            "firmware_digest": b"\x01\x02",
+            "firmware_digest": b"\x01" * 32,
             "capabilities": [1, 5, 77],
         }
         return Welcome(**fields | changed)
@@ -122,7 +127,7 @@ def test_the_greeting_tells_both_sides_who_the_other_is() -> None:
     assert (ready.version, ready.boot, ready.restarted, ready.last_command) == (1, DEVICE_BOOT, False, 9)
     identity = ready.identity
     assert identity.capabilities == {Capability.COUNTS, Capability.HOLDS_STACK}  # 77 is of a later version
-    assert identity.firmware_digest == "0102"
+    assert identity.firmware_digest == "01" * 32
     assert str(identity) == "shoe Maker Model serial S1 firmware 1.0"
     assert device.host.ready
 
@@ -160,6 +165,7 @@ def test_a_device_that_knows_another_host_is_told_apart() -> None:
     [
         ({"version": 2}, "version 2 was chosen, 1 was offered"),
         ({"boot": DEVICE_BOOT + 1}, "in Welcome"),
+        ({"boot": 0}, "in Welcome"),
     ],
 )
 def test_a_wrong_welcome_ends_the_session(wrong: dict[str, int], detail: str) -> None:
@@ -301,7 +307,7 @@ def test_no_answer_within_the_stated_time_ends_the_session() -> None:
         device.link.tick(now)
         device.exchange(now)
     assert now == NOW + ANSWER_WITHIN_S
-    assert [(loss.reason, loss.detail[:28]) for loss in lost] == [(LossReason.PROTOCOL, "no answer to Dispense id=5 b")]
+    assert lost == [Lost(LossReason.PROTOCOL, "no answer to Dispense 5 within 5 s")]
     assert [command.id for command in device.host.unanswered] == [5]
 
 
@@ -316,19 +322,184 @@ def test_questions_are_answered_by_the_device() -> None:
 # --- events ---------------------------------------------------------------------------------------------------------
 
 
-def test_repeated_events_are_passed_over_and_counted() -> None:
+def test_events_that_come_again_after_a_new_greeting_are_passed_over_and_counted() -> None:
     device = greeted()
-    assert device.say(power_up(), power_up(), power_up(2), power_up()) == [power_up(), power_up(2)]
+    assert device.say(power_up(), power_up(2)) == [power_up(), power_up(2)]
+    again(device)
+    assert device.say(power_up(), power_up(2), power_up(3)) == [power_up(3)]
     assert device.host.repeated_events == 2
 
 
-def test_a_gap_in_the_events_is_a_declared_loss() -> None:
+@pytest.mark.parametrize("number", [1, 3, 1000])
+def test_events_out_of_order_are_a_declared_loss(number: int) -> None:
     device = greeted()
-    assert device.say(power_up(), power_up(3)) == [
+    assert device.say(power_up(), power_up(number)) == [
         power_up(),
-        Lost(LossReason.PROTOCOL, "event 3 followed event 1"),
+        Lost(LossReason.PROTOCOL, f"event {number} was sent instead of event 2"),
     ]
     assert not device.host.ready
+
+
+def test_a_device_that_promises_a_number_and_sends_another_is_not_deafly_ignored() -> None:
+    device = connected()
+    device.say(device.welcome(first_event=2**53 - 1))
+    (lost,) = device.say(power_up(1))
+    assert lost == Lost(LossReason.PROTOCOL, f"event 1 was sent instead of event {2**53 - 1}")
+
+
+def again(device: PlayedDevice, **welcome: Any) -> list[Any]:
+    """A new link to the same device, which greets as before."""
+    device.host.connect(NOW)
+    device.exchange()
+    return device.say(device.welcome(**welcome))
+
+
+UNREADABLE = b"\x91\x05"  # Done without its id
+
+
+def violate(device: PlayedDevice) -> list[Any]:
+    device.link.send(UNREADABLE, NOW)
+    return device.exchange()
+
+
+def test_after_three_violations_a_device_is_not_trusted() -> None:
+    device = greeted()
+    for _ in range(2):
+        (lost,) = violate(device)
+        assert isinstance(lost, Lost)
+        assert [type(happening) for happening in again(device)] == [Ready]
+    (untrusted,) = violate(device)
+    assert isinstance(untrusted, Untrusted)
+    assert str(untrusted).startswith("it does not follow the protocol: message 5 is unreadable: ")
+    assert device.link.state is LinkState.CLOSED  # it was told by RESET
+
+
+def test_a_correct_event_makes_up_for_earlier_violations() -> None:
+    device = greeted()
+    for number in range(1, 6):
+        (lost,) = violate(device)
+        assert isinstance(lost, Lost)
+        again(device, first_event=number)
+        assert device.say(power_up(number)) == [power_up(number)]
+        device.host.stored(EventMark(DEVICE_BOOT, number), NOW)
+
+
+def untrusted_device() -> PlayedDevice:
+    device = greeted()
+    for _ in range(2):
+        violate(device)
+        again(device)
+    violate(device)
+    return device
+
+
+def status(ref: int) -> Status:
+    return Status(ref, Mode.READY, 0, 0, 0, Outcome.COMPLETE, 0, 0, 0, 0, 0, False, False, 0, 0)
+
+
+def test_a_device_that_is_not_trusted_must_answer_a_question_before_it_counts_as_ready() -> None:
+    device = untrusted_device()
+    assert again(device) == []
+    assert device.say(power_up()) == []
+    question = device.heard[-1]
+    assert isinstance(question, AskStatus)
+    ready, event = device.say(status(question.ref))
+    assert isinstance(ready, Ready)
+    assert event == power_up()
+    assert device.say(power_up(2)) == [power_up(2)]
+    assert isinstance(violate(device)[0], Lost), "it is trusted again"
+
+
+def test_an_event_of_a_device_that_then_fails_its_proof_is_not_lost() -> None:
+    device = untrusted_device()
+    again(device)
+    assert device.say(power_up()) == []
+    assert [type(happening) for happening in violate(device)] == [Lost], "a correct event came before"
+    again(device)
+    device.say(power_up())
+    question = device.heard[-1]
+    assert isinstance(question, AskStatus)
+    _, event = device.say(status(question.ref))
+    assert event == power_up()
+
+
+def test_a_device_that_answers_nothing_is_not_trusted_although_its_events_are_correct() -> None:
+    device = greeted()
+    device.host.send(Dispense(5, DEVICE_BOOT, 3), NOW)
+    now, number = NOW, 0
+    ends: list[Any] = []
+    while len(ends) < 3:
+        number += 1
+        device.say(power_up(number), now=now)
+        device.host.stored(EventMark(DEVICE_BOOT, number), now)
+        for _ in range(round(ANSWER_WITHIN_S)):
+            now += 1.0
+            ends += device.host.tick(now)
+            device.link.tick(now)
+            device.exchange(now)
+        device.host.connect(now)
+        device.exchange(now)
+        device.say(device.welcome(first_event=number + 1), now=now)
+    assert [type(end) for end in ends] == [Lost, Lost, Untrusted]
+    assert ends[-1].detail == "no answer to Dispense 5 within 5 s, 3 times in a row"
+
+
+@pytest.mark.parametrize(
+    "fields", [[66, 1, 9, 5, 3, 0, 65_536, 7], [66, 1, 9, 5, 3.5, 0, 3, 7], [66, 1, 9], [73, 1, 9, 1, "x" * 65]]
+)
+def test_an_event_whose_fields_cannot_be_read_counts(fields: list[Any]) -> None:
+    device = greeted()
+    data = msgspec.msgpack.encode(fields)
+    device.link.send(data, NOW)
+    (event,) = device.exchange()
+    assert isinstance(event, MalformedEvent)
+    assert (event.number, event.at_ms, event.message_number, event.content) == (1, 9, fields[0], data)
+    assert event.problem
+    assert device.say(power_up(2)) == [power_up(2)]
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**53, "1", None])
+def test_an_event_whose_number_cannot_be_read_is_a_violation(number: Any) -> None:
+    for kind in (72, 90, 120):
+        device = greeted()
+        device.link.send(msgspec.msgpack.encode([kind, number, 9, 1]), NOW)
+        (lost,) = device.exchange()
+        assert lost.reason is LossReason.PROTOCOL
+
+
+def test_a_message_that_only_a_host_sends_is_a_violation() -> None:
+    for message in (Hello(1, 1), EventsStored(1), Dispense(5, DEVICE_BOOT, 3), AskStatus(1)):
+        (lost,) = greeted().say(message)
+        assert lost.reason is LossReason.PROTOCOL
+
+
+def reported(device: PlayedDevice, number: int, now: float = NOW) -> list[Any]:
+    """The device reports one event, and the host stores it."""
+    found = device.say(power_up(number), now=now)
+    device.host.stored(EventMark(DEVICE_BOOT, number), now)
+    device.exchange(now)
+    return found
+
+
+def test_too_many_events_are_first_announced_and_then_stopped() -> None:
+    assert KEPT_MOST < WARN_AT, "all that a device may have kept is not too much"
+    device = greeted()
+    for number in range(1, WARN_AT):
+        assert reported(device, number) == [power_up(number)]
+    warning, event = reported(device, WARN_AT)
+    assert str(warning) == "it keeps sending more than 10 events per second"
+    assert event == power_up(WARN_AT)
+    for number in range(WARN_AT + 1, STOP_AT):
+        assert reported(device, number) == [power_up(number)]
+    (untrusted,) = device.say(power_up(STOP_AT))
+    assert isinstance(untrusted, Untrusted)
+
+
+def test_as_many_events_as_a_device_may_report_are_never_too_many() -> None:
+    device = greeted()
+    for number in range(1, 2 * STOP_AT):
+        now = NOW + number / EVENTS_PER_S
+        assert reported(device, number, now) == [power_up(number)]
 
 
 def test_an_event_of_a_later_version_counts() -> None:
@@ -355,7 +526,22 @@ def test_a_device_that_never_acknowledges_cannot_fill_the_host_with_marks() -> N
     device = greeted()
     for number in range(1, WINDOW + PENDING_MAX + 50):
         device.host.stored(EventMark(DEVICE_BOOT, number), NOW)
-    assert device.host.link.full
+    assert not device.host.link._pending
+    device.exchange()
+    device.link.tick(NOW + 0.1)
+    device.exchange(NOW + 0.1)
+    assert device.heard[-1] == EventsStored(WINDOW + PENDING_MAX + 49), "the last one follows as soon as it can"
+
+
+def test_commands_that_cannot_be_queued_end_the_link_and_raise_nothing() -> None:
+    device = greeted()
+    commands = [Dispense(id, DEVICE_BOOT, 3) for id in range(1, WINDOW + PENDING_MAX + 3)]
+    for command in commands:
+        device.host.send(command, NOW)
+    assert device.host.deadline <= NOW
+    (lost,) = device.host.tick(NOW)
+    assert lost == Lost(LossReason.PROTOCOL, "it does not acknowledge messages, and 256 are waiting")
+    assert device.host.unanswered == commands
 
 
 def test_an_onlooker_takes_the_events_as_they_are() -> None:
@@ -547,7 +733,7 @@ def test_no_bytes_can_break_a_host(parts: list[bytes | list[bytes]], cuts: list[
         happenings = host.receive(piece, NOW)
         assert len(host.link._decoder._buffer) <= MAX_ENCODED
         host.take_output()
-        if any(isinstance(happening, Lost | Rejected) for happening in happenings):
+        if any(isinstance(happening, Lost | Rejected | Untrusted) for happening in happenings):
             assert host.deadline == math.inf
             host.connect(NOW)
     host.tick(NOW + 100)

@@ -201,6 +201,12 @@ def test_messages_that_cannot_be_read(vector: dict[str, Any]) -> None:
     assert (caught.value.number, caught.value.id) == (meaning["number"], meaning["id"])
 
 
+def test_vectors_that_only_show_an_encoding_say_so() -> None:
+    """A maker must not conclude from them what a device reports when: that is in the conversation."""
+    marked = [v["name"] for v in VECTORS if v.get("encoding_only")]
+    assert marked == [v["name"] for v in VECTORS if v["layer"] == "message" and "fields" in v["meaning"]]
+
+
 def test_every_message_number_is_there_with_all_its_fields() -> None:
     meanings = [v["meaning"] for v in VECTORS if v["layer"] == "message" and "fields" in v["meaning"]]
     assert {m["number"] for m in meanings} == {message_number(kind) for kind in ALL_MESSAGES}

@@ -47,6 +47,8 @@ enum {
     CARD_MS = 5     /* plus this for each card it moves */
 };
 
+#define NUMBER_MAX INT64_C(9007199254740991) /* 2^53-1: ids, refs, event numbers */
+
 enum { OPEN = 0x10, OPENED, DATA, ACK, NAK, RESET };
 enum { GOODBYE, NO_SUCH_SESSION, OTHER_VERSION, PROTOCOL_ERROR };
 
@@ -902,13 +904,16 @@ static void put_identity(struct writer *w)
         put_uint(w, capabilities[i]);
 }
 
+/* For each cycle, in the order of their numbers; 0 for those that a shoe does not have. */
+static const uint32_t longest_ms[] = {0, 0, 2000, 2000, 2000, 2000, 2000};
+
 static void hello_in(struct reader *r)
 {
     struct writer w;
     int64_t version_min = take_int(r, 0, 255);
     int64_t version_max = take_int(r, 0, 255);
     int64_t events_boot = r->left > 0 ? take_int(r, 0, UINT32_MAX) : 0;
-    int64_t stored = r->left > 0 ? take_int(r, 0, INT64_MAX) : 0;
+    int64_t stored = r->left > 0 ? take_int(r, 0, NUMBER_MAX) : 0;
     if (r->left > 0)
         take_text(r, 24);
     if (!r->ok)
@@ -924,12 +929,15 @@ static void hello_in(struct reader *r)
     }
     if (known)
         events_forget((uint64_t)stored);
-    put_message(&w, WELCOME, 11);
+    put_message(&w, WELCOME, 12);
     put_uint(&w, 1);
     put_uint(&w, boot);
     put_identity(&w);
     put_uint(&w, event_first);
     put_uint(&w, last_command);
+    put_array(&w, sizeof longest_ms / sizeof *longest_ms);
+    for (size_t i = 0; i < sizeof longest_ms / sizeof *longest_ms; i++)
+        put_uint(&w, longest_ms[i]);
     answer_send(&w);
     line.greeted = true;
     if (line.next_event == 0)
@@ -951,7 +959,7 @@ static bool command_read(struct reader *r, struct command *c, int64_t *meant_for
 {
     *meant_for = take_int(r, 0, UINT32_MAX);
     if (c->number == DISPENSE) {
-        c->cards = (int)take_int(r, -1, 255);
+        c->cards = (int)take_int(r, -1, UINT16_MAX);
         c->hold = r->left > 0 && take_bool(r);
     } else if (c->number == INDICATE) {
         take_int(r, 0, 3);
@@ -967,7 +975,7 @@ static void command_in(uint8_t number, struct reader *r, const uint8_t *p, size_
 {
     struct command c = {.number = number};
     int64_t meant_for;
-    c.id = (uint64_t)take_int(r, 0, INT64_MAX);
+    c.id = (uint64_t)take_int(r, 0, NUMBER_MAX);
     if (!r->ok)
         return; /* without an id there is nothing to answer */
     if (number > INDICATE) {
@@ -1037,7 +1045,7 @@ static void question_in(uint8_t number, struct reader *r)
         void (*put)(struct writer *);
     } replies[] = {{IDENTITY, 8, put_identity}, {STATUS, 15, put_status}, {COUNTERS, 11, put_counters}};
     struct writer w;
-    int64_t ref = take_int(r, 0, INT64_MAX);
+    int64_t ref = take_int(r, 0, NUMBER_MAX);
     if (!r->ok)
         return; /* a known question has no field except its ref, so there is nothing to answer */
     if (number > ASK_COUNTERS) {
@@ -1069,7 +1077,7 @@ static void message_in(const uint8_t *p, size_t n)
     } else if (!line.greeted) {
         return;
     } else if (number == EVENTS_STORED) {
-        int64_t stored = take_int(&r, 0, INT64_MAX);
+        int64_t stored = take_int(&r, 0, NUMBER_MAX);
         if (r.ok)
             events_forget((uint64_t)stored);
     } else if (number >= IDENTIFY) {

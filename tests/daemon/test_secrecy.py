@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import itertools
 import re
 import resource
 import signal
@@ -39,7 +40,8 @@ from tests.support.shoectl import shoectl
 
 LETTERS = "QXZJKVWY"  # one for each kind of card
 WINDOW = 8  # this many cards in a row are not a coincidence
-KINDS = 79_190_010_300  # the base of the recognisable numbers that a device reports as counts; plus the kind
+COUNTS = [61_803, 39_887, 49_894, 48_204, 58_683, 43_656, 56_381, 17_720]  # of each kind; recognisable as a sequence
+KIND = 233  # of every card that is seen face up
 LATER_EVENT = 90  # of a protocol that comes after this one
 PATHS = (
     *(f"/api/v1/{name}" for name in ("table", "events?newest=1&limit=500", "actions", "rounds", "rounds/1", "rules")),
@@ -57,6 +59,7 @@ class Talkative(Firmware):
     """A device that recognises all cards inside and reports them."""
 
     wrong_kinds = False  # of the next count
+    tells_in_new_events = False  # events of a later version contain cards too
 
     def _inside(self) -> str:
         cards = self.mechanics.cards
@@ -69,17 +72,18 @@ class Talkative(Firmware):
 
     def report(self, what: type[EventMessage], **fields: object) -> None:
         if what is CardFaceUp:
-            fields["kind"] = KINDS + 99
+            fields["kind"] = KIND
         if what is CardsCounted and Talkative.wrong_kinds:
             Talkative.wrong_kinds = False
-            fields["kinds"] = [KINDS + number for number in range(8)]
+            fields["kinds"] = list(COUNTS)
         if what is CardsCounted:
             self._later()
         super().report(what, **fields)
 
     def _later(self) -> None:
         number = self._next_event
-        event = msgspec.msgpack.encode([LATER_EVENT, number, self._uptime_ms(), self._inside()])
+        content = self._inside() if Talkative.tells_in_new_events else "something new"
+        event = msgspec.msgpack.encode([LATER_EVENT, number, self._uptime_ms(), content])
         self._events.append((number, event))
         self._next_event += 1
         if self._greeted:
@@ -109,8 +113,10 @@ def leaks(outputs: dict[str, bytes]) -> dict[str, str]:
         for window in windows
         for shift, begin in enumerate(BASE64_BEGINS)
     }
-    numbers = [*range(KINDS, KINDS + 8), KINDS + 99]
-    forms = [form for n in numbers for form in (b"%d" % n, b"%x" % n, n.to_bytes(8), n.to_bytes(8, "little"))]
+    packed = [msgspec.msgpack.encode(pair)[1:] for pair in itertools.pairwise(COUNTS)]
+    forms = [form for one in packed for form in (one, one.hex().encode())]
+    forms += [b"%d%s%d" % (a, between, b) for a, b in itertools.pairwise(COUNTS) for between in (b",", b", ")]
+    forms += [b'"kind":%d' % KIND, b'"kind": %d' % KIND, b"kind=%d" % KIND]
     found: dict[str, str] = {}
     for name, data in outputs.items():
         runs = [
@@ -264,6 +270,26 @@ def test_nothing_undealt_is_written_or_answered(tmp_path: Path) -> None:
     assert leaks(table.outputs) == {}
 
 
+@pytest.fixture
+def new_events_tell() -> Iterator[None]:
+    Talkative.tells_in_new_events = True
+    yield
+    Talkative.tells_in_new_events = False
+
+
+@pytest.mark.usefixtures("new_events_tell")
+def test_what_an_unknown_event_contains_stays_in_the_journal(tmp_path: Path) -> None:
+    """It is kept as it was sent, for the auditor; nobody at the table can read it."""
+    with session(tmp_path) as table:
+        table.play(1)
+        table.ask_everything()
+        table.end(signal.SIGKILL)
+    assert {name.partition(" ")[0] for name in leaks(table.outputs)} <= {"journal.db", "journal.db-wal"}
+    (seen, *_) = [event.data for event in table.outside.events if event.data.get("message_number") == LATER_EVENT]
+    assert leaks({"content": seen["content"].encode()})
+
+
+@pytest.mark.usefixtures("new_events_tell")
 def test_planted_leaks_are_found(tmp_path: Path) -> None:
     Talkative.wrong_kinds = True
     with session(tmp_path, (sys.executable, "-m", "tests.support.leaky")) as table:

@@ -31,13 +31,14 @@ def refused(folder: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def config_file(folder: Path, *, shuffler: str = "", shoe: str = "", more: str = "") -> str:
-    """A configuration with everything in one folder."""
+def config_file(folder: Path, *, shuffler: str = "", shoe: str = "", more: str = "", events_per_s: int = 10_000) -> str:
+    """A configuration with everything in one folder. By default the devices may be as fast as simulated ones are."""
     (folder / "run").mkdir(exist_ok=True)
     group = grp.getgrgid(os.getgid()).gr_name  # the user who runs the tests has all roles
     groups = "".join(f'{role} = ["{group}"]\n' for role in Role)
     text = f'[journal]\nfile = "{folder}/run/journal.db"\n[control]\nsocket = "{folder}/run/control.sock"\n{groups}'
-    text += f'[shuffler]\nport = "{shuffler or folder / "shuffler"}"\n[shoe]\nport = "{shoe or folder / "shoe"}"\n'
+    for name, port in (("shuffler", shuffler), ("shoe", shoe)):
+        text += f'[{name}]\nport = "{port or folder / name}"\nevents_per_s = {events_per_s}\n'
     (folder / "table.toml").write_text(text + more)
     return "table.toml"
 

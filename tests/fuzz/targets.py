@@ -108,7 +108,7 @@ def session(data: bytes) -> int:
         host.connect(now)
         exchange()
     if stage > 1:
-        welcome = Welcome(VERSION, device_boot, DeviceRole.SHOE, "M", "O", "S", "1", b"\1", [1, 5], first_event=4)
+        welcome = Welcome(VERSION, device_boot, DeviceRole.SHOE, "M", "O", "S", "1", b"", [1, 5], first_event=4)
         device.send(welcome.encode(), now)
         exchange()
         assert host.ready

@@ -30,6 +30,7 @@ from firmware_bridge.wire.messages import (
     Eject,
     EventMessage,
     Fault,
+    FaultCode,
     Indicate,
     Jam,
     Light,
@@ -634,6 +635,25 @@ def test_a_device_with_full_memory_moves_nothing() -> None:
     assert told(rig, Button)[-1].button is ButtonName.RED
     newest = rig.firmware._next_event - 1
     assert Counter(rig.numbers(rig.session.boot))[newest] == 1
+
+
+def test_a_device_that_can_report_nothing_more_says_so_last_and_stops() -> None:
+    """Hands that take the deck out and put it in again, while nobody listens."""
+    rig = host_at_shoe()
+    for _ in range(EVENTS_KEPT):
+        rig.device.load(RED, rig.line.now)
+        rig.device.take_out(Told.SHOE, RED, rig.line.now)
+    assert len(rig.firmware._events) == EVENTS_KEPT
+    rig.connect()
+    rig.line.rest(1)
+    last = rig.events[-1][1]
+    assert isinstance(last, Fault)
+    assert (last.number, last.code) == (EVENTS_KEPT, FaultCode.MEMORY)
+    assert refusal(rig, SelfTest(1, rig.session.boot)) is Reason.FAILED
+    rig.device.inject(FaultName.REBOOT, rig.line.now)
+    rig.connect()
+    rig.device.load(RED, rig.line.now)
+    assert dispense(rig, 2).outcome is Outcome.COMPLETE
 
 
 def test_power_that_comes_and_goes_cannot_fill_a_memory_that_is_kept() -> None:

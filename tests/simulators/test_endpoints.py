@@ -24,6 +24,7 @@ class Echo:
     def __init__(self) -> None:
         self.deadline = math.inf
         self.plugged = True
+        self.in_session = True
         self.out = bytearray()
         self.log: list[str] = []
         self.ticks: list[float] = []
@@ -262,6 +263,28 @@ def test_a_second_client_is_turned_away() -> None:
         port.close()
         await endpoint.close()
         assert first.losses == []
+
+    asyncio.run(work())
+
+
+def test_a_second_client_takes_the_place_of_one_without_a_session() -> None:
+    """As of a host that lost its power: nothing has closed its connection."""
+
+    async def work() -> None:
+        device = Echo()
+        device.in_session = False
+        endpoint, first, second = TcpEndpoint(device), Host(), Host()
+        await endpoint.start()
+        dead = await first.open(endpoint.address)
+        await device.until(lambda: device.log)
+        port = await second.open(endpoint.address)
+        await device.until(lambda: device.log.count("attached") == 2)
+        port.write(b"here")
+        await second.until(lambda: second.data == b"here")
+        for open_port in (dead, port):
+            open_port.close()
+        await endpoint.close()
+        assert second.losses == []
 
     asyncio.run(work())
 

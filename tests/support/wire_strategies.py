@@ -38,9 +38,9 @@ def _values(of: typing.Any) -> st.SearchStrategy[typing.Any]:
     if of is str:
         return st.text(max_size=bounds["max_length"])
     if of is bytes:
-        return st.binary(max_size=bounds["max_length"])
-    if of == list[int]:
-        return st.lists(st.integers(0, 255), max_size=bounds["max_length"])
+        return st.sampled_from([b"", bytes(range(bounds["max_length"]))])  # the only field is a digest
+    if typing.get_origin(of) is list:
+        return st.lists(_values(*typing.get_args(of)), max_size=bounds["max_length"])
     assert issubclass(of, IntEnum), f"no strategy for {of}"
     return st.sampled_from(of)
 

@@ -48,6 +48,8 @@ def _connected(state: State, event: DeviceConnected) -> None:
     _boot(device, event.boot)
     if event.can is not None:
         device.can_lock, device.can_show = "lock" in event.can, "show" in event.can
+    if event.longest_ms is not None:
+        device.longest_ms = event.longest_ms
     device.online = True
     device.lost_ms = -1
     device.hindered = device.refused = ""

@@ -13,12 +13,15 @@ from controller.core.names import cards, command_name, doing_name, is_refusal, r
 
 
 class DeviceConnected(DeviceFact):
-    """A device answers and can be used; `can` says whether it can lock and show a light."""
+    """A device answers and can be used; `can` says whether it can lock and show a light, `longest_ms` how long each of
+    its cycles may take.
+    """
 
     kind = "device.connected"
     boot: int
     restarted: bool
     can: list[str] | None = None
+    longest_ms: list[int] | None = None
 
     def sentence(self) -> str:
         return f"The {self.device} is connected{' after a restart' if self.restarted else ''}."
@@ -121,7 +124,8 @@ _DOOR: Final = {"open": "opened", "closed": "closed", "locked": "locked", "unloc
 
 class DeviceReported(DeviceFact):
     """What a device reported, in full: everything about doors, buttons, sensors, power and faults, and any other event
-    from which nothing follows. Journals of version 0.1 contain only the name of the `event`.
+    from which nothing follows. `content` is what the device sent, in hex, if it could not be read: an event of a later
+    version or of a maker, or one with a `problem`. Journals of version 0.1 contain only the name of the `event`.
     """
 
     kind = "device.reported"
@@ -139,8 +143,16 @@ class DeviceReported(DeviceFact):
     cause: str = ""
     memory_kept: bool | None = None
     message_number: int = 0
+    content: str = ""
+    problem: str = ""
 
     def sentence(self) -> str:
+        if self.problem:
+            return (
+                f"The {self.device} sent an event that cannot be read (message {self.message_number}: {self.problem})."
+            )
+        if self.message_number:
+            return f"The {self.device} sent an event of an unknown kind (message {self.message_number})."
         if self.present is not None:
             place = _WHERE.get(self.place, "at an unknown place")
             return f"The {self.device} reported {'cards' if self.present else 'no cards'} {place}."

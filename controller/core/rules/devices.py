@@ -77,6 +77,7 @@ _SENSED: Final = (
     wire.Fault,
     wire.Jam,
     wire.UnknownEvent,
+    wire.MalformedEvent,
 )
 _UNKNOWN_OUTCOME: Final = (Reason.OTHER_BOOT, Reason.FORGOTTEN, Reason.ID_REUSED)
 # A person can resolve these, and no card has moved: the command is given again afterwards.
@@ -182,7 +183,7 @@ _RECORDED: Final = {"state": "door"} | {
     name: name
     for name in (
         "command", "place", "present", "cards", "cycle", "outcome",
-        "button", "code", "text", "cause", "memory_kept", "message_number",
+        "button", "code", "text", "cause", "memory_kept", "message_number", "content", "problem",
     )
 }  # fmt: skip
 
@@ -193,12 +194,19 @@ def _in_full(name: str, happened: wire.AnyEvent) -> DeviceReported:
     for field, target in _RECORDED.items():
         value = getattr(happened, field, None)
         if value is not None:
-            setattr(event, target, value.name.lower() if isinstance(value, IntEnum) else value)
+            if isinstance(value, IntEnum):
+                value = value.name.lower()
+            setattr(event, target, value.hex() if isinstance(value, bytes) else value)
     return event
 
 
 def _fault(d: Decision, name: str, happened: wire.Fault) -> None:
     failed(d, name, f"reports a fault: {spoken(happened.code.name.lower())}")
+
+
+def _malformed(d: Decision, name: str, happened: wire.MalformedEvent) -> None:
+    """An event of this version that cannot be read: what the device did is not known, as when a part is broken."""
+    failed(d, name, f"sent an event that cannot be read (message {happened.message_number})")
 
 
 def _jam(d: Decision, name: str, happened: wire.Jam) -> None:
@@ -424,6 +432,7 @@ _EVENTS: Final[dict[type, Callable[[Decision, str, Any], None]]] = {
     wire.StackTaken: _stack_taken,
     wire.CardsPresent: _cards_present,
     wire.Fault: _fault,
+    wire.MalformedEvent: _malformed,
     wire.Door: _door,
     wire.PowerUp: _powered_up,
     wire.Jam: _jam,

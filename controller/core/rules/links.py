@@ -19,7 +19,15 @@ from controller.core.events.devices import (
 from controller.core.events.table import HostStarted, SnapshotTaken
 from controller.core.machines import DeviceState
 from controller.core.names import spoken
-from controller.core.reports import DeviceAhead, DeviceReady, HostBoot, LinkLost, StateSaved
+from controller.core.reports import (
+    DeviceAhead,
+    DeviceFlooding,
+    DeviceReady,
+    DeviceUnusable,
+    HostBoot,
+    LinkLost,
+    StateSaved,
+)
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.stopping import stopped
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
@@ -54,7 +62,8 @@ def ready(d: Decision, report: DeviceReady) -> None:
         _identified(d, report, "")
         return
     can = [word for word, able in _SIDE.items() if able in report.capabilities]
-    d.emit(DeviceConnected(device=name, boot=report.boot, restarted=restarted, can=can))
+    longest_ms = list(report.longest_ms)
+    d.emit(DeviceConnected(device=name, boot=report.boot, restarted=restarted, can=can, longest_ms=longest_ms))
     _identified(d, report, other)
     for warning in ("lost", "gap", "refused"):
         cause_gone(d, f"{name}.{warning}")
@@ -162,6 +171,24 @@ def ahead(d: Decision, report: DeviceAhead) -> None:
     d.emit(DeviceRefused(device=name, boot=report.boot, reason=reason, told=report.told), rule)
     warn(d, "gap", rule, device=name, text=f"the journal is missing {missing} of the {name}")
     stopped(d, name, doing, "did something that is not in the journal", cards_inside=True, stuck=True)
+
+
+def unusable(d: Decision, report: DeviceUnusable) -> None:
+    """A device answers, but refuses a session, is another kind of device, or keeps violating the protocol."""
+    name = report.device
+    device = d.state.devices.get(name)
+    if device is None or (device.refused == report.reason and not device.online):
+        return  # recorded once, although it is tried again and again
+    if device.state is DeviceState.OUT_OF_SERVICE:
+        d.emit(DeviceSeen(device=name, boot=device.boot, online=False, reason=report.reason))
+    else:
+        refuse(d, name, device.boot, report.reason)
+
+
+def flooding(d: Decision, report: DeviceFlooding) -> None:
+    """A device sends more events than a working one would. If that continues, its link ends: see `unusable`."""
+    if report.device in d.state.devices:
+        warn(d, "flood", device=report.device, text=f"the {report.device} may be faulty: {report.detail}")
 
 
 def lost(d: Decision, report: LinkLost) -> None:

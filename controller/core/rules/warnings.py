@@ -25,6 +25,7 @@ WARNINGS: Final[dict[str, tuple[Role, bool]]] = {
     "cards": (Role.FLOOR, True),
     "refused": (Role.FLOOR, False),
     "replaced": (Role.TECHNICIAN, True),
+    "flood": (Role.FLOOR, True),
 }
 _RANK: Final[dict[str, int]] = {Role.DEALER: 0, Role.TECHNICIAN: 1, Role.FLOOR: 2}
 

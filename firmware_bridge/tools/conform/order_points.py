@@ -13,7 +13,7 @@ from firmware_bridge.wire.packet import Packet, PacketType, pack
 
 ACK, NAK, DATA = PacketType.ACK, PacketType.NAK, PacketType.DATA
 
-ACKNOWLEDGED_S = 0.2  # 10 ms in the protocol; the rest is a margin for USB adapters and a busy host
+ACKNOWLEDGED_S = 0.2  # as a rule 10 ms; USB adapters and a busy host take longer
 BEFORE_RESEND_S = 0.2  # well below the initial resend time of 300 ms
 TOO_EARLY_S = 0.15  # likewise; shorter, because on a busy host the measured time can be too short
 RESENT_S = 1.5  # the longest resend time plus a margin

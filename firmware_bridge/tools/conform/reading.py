@@ -11,6 +11,7 @@ from firmware_bridge.wire.messages import (
     MAX_ID,
     BadMessage,
     Capability,
+    MalformedEvent,
     Message,
     Reason,
     Refused,
@@ -105,9 +106,12 @@ def time_of(event: bytes) -> int:
 def read(message: bytes) -> Message:
     """Decode a message; one that violates the protocol fails the point."""
     try:
-        return decode_from_device(message)
+        found = decode_from_device(message)
     except BadMessage as bad:
         raise Failed(f"message {bad.number} cannot be read: {bad} ({message[:24].hex(' ')})") from None
+    if isinstance(found, MalformedEvent):
+        raise Failed(f"message {found.message_number} cannot be read: {found.problem} ({message[:24].hex(' ')})")
+    return found
 
 
 def must_be_refused(answer: bytes, reason: Reason, why: str) -> None:

@@ -58,8 +58,18 @@ def session_welcome(talk: Talk) -> Steps[None]:
         raise Failed(f"boot {welcome.boot:08x} in Welcome, {greeting.boot:08x} in OPENED")
     if welcome.role is DeviceRole.UNKNOWN:
         raise Failed(f"role {greeting.role} does not exist in version {VERSION}")
-    if welcome.first_event < 1:
-        raise Failed("first_event is 0, events are numbered from 1")
+
+
+@point("session.bad_hello", "Greeting", "A Hello that cannot be read is dropped.")
+def session_bad_hello(talk: Talk) -> Steps[None]:
+    """A field is missing, has another type, or is out of bounds; then a correct greeting succeeds."""
+    yield from talk.open()
+    for fields in ([HELLO, VERSION], [HELLO, "1", VERSION], [HELLO, VERSION, VERSION, -1]):
+        talk.say(msgspec.msgpack.encode(fields))
+        answer = yield from talk.message((WELCOME, UNWELCOME), None, QUIET_S)
+        if answer:
+            raise Failed(f"Hello with the fields {fields[1:]} was answered by {in_words(answer)}")
+    yield from talk.hello()
 
 
 @point("session.version", "Greeting", "Without a common version Hello is answered by Unwelcome.")

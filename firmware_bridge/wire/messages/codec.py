@@ -8,7 +8,7 @@ import msgspec
 
 from firmware_bridge.wire.messages.base import Message, message_number
 from firmware_bridge.wire.messages.commands import AnyCommand, Done, Refused
-from firmware_bridge.wire.messages.events import KnownEvent, UnknownEvent
+from firmware_bridge.wire.messages.events import KnownEvent, MalformedEvent, UnknownEvent
 from firmware_bridge.wire.messages.fields import EVENTS, MAX_ID
 from firmware_bridge.wire.messages.handshake import EventsStored, Hello, Unwelcome, Welcome
 from firmware_bridge.wire.messages.questions import AnyQuestion, Counters, Identity, NoAnswer, Status
@@ -16,7 +16,7 @@ from firmware_bridge.wire.messages.questions import AnyQuestion, Counters, Ident
 AnyAnswer = Done | Refused | NoAnswer | Identity | Status | Counters
 FromHost = Hello | EventsStored | AnyCommand | AnyQuestion
 _KnownFromDevice = Welcome | Unwelcome | AnyAnswer | KnownEvent
-FromDevice = _KnownFromDevice | UnknownEvent
+FromDevice = _KnownFromDevice | UnknownEvent | MalformedEvent
 
 _from_host: msgspec.msgpack.Decoder[FromHost] = msgspec.msgpack.Decoder(FromHost)
 _from_device: msgspec.msgpack.Decoder[FromDevice] = msgspec.msgpack.Decoder(_KnownFromDevice)
@@ -47,15 +47,22 @@ def decode_from_host(data: bytes) -> FromHost:
 
 
 def decode_from_device(data: bytes) -> FromDevice:
-    """Read a message as the host does. An event of a later version becomes an `UnknownEvent`."""
+    """Read a message as the host does. An event whose number can be read is never lost: see `_unread_event`."""
     try:
         return _from_device.decode(data)
     except _UNREADABLE as error:
         bad = _bad_message(data, error)
-        if bad.number in EVENTS and bad.number not in _KNOWN_NUMBERS and bad.id > 0:
-            at_ms = _small_int(data, 2) or 0
-            return UnknownEvent(number=bad.id, at_ms=at_ms, message_number=bad.number, content=data)
+        if bad.number in EVENTS and bad.id > 0:
+            return _unread_event(data, bad)
         raise bad from None
+
+
+def _unread_event(data: bytes, bad: BadMessage) -> UnknownEvent | MalformedEvent:
+    """An event of a later version or of a maker, or one of this version with fields that cannot be read."""
+    at_ms = _small_int(data, 2) or 0
+    if bad.number in _KNOWN_NUMBERS:
+        return MalformedEvent(bad.id, at_ms, bad.number, data, problem=str(bad))
+    return UnknownEvent(bad.id, at_ms, bad.number, data)
 
 
 def _bad_message(data: bytes, error: Exception) -> BadMessage:

@@ -6,13 +6,13 @@ import msgspec
 
 from firmware_bridge.wire.messages.base import Message
 from firmware_bridge.wire.messages.enums import ButtonName, Cycle, DoorState, FaultCode, Outcome, Place, PowerCause
-from firmware_bridge.wire.messages.fields import CardCount, Id, Kinds, Milliseconds, Text
+from firmware_bridge.wire.messages.fields import CardCount, CardKind, EventNumber, Id, Kinds, Milliseconds, Text
 
 
 class EventMessage(Message):
     """Base of the events. `number` counts from 1 in each boot without gaps; `at_ms` is the device's uptime."""
 
-    number: Id
+    number: EventNumber
     at_ms: Milliseconds
 
 
@@ -63,7 +63,7 @@ class StackTaken(CardsEvent, tag=68):
 class CardFaceUp(CardsEvent, tag=69):
     """A card was seen face up."""
 
-    kind: int = -1
+    kind: CardKind = -1
 
 
 class Jam(CardsEvent, tag=70):
@@ -96,11 +96,20 @@ class CardsPresent(EventMessage, tag=74):
     present: bool
 
 
-class UnknownEvent(EventMessage, tag=95):
-    """An event of a later version: its number counts, its content is passed on unread. Never sent on the wire."""
+class UnknownEvent(EventMessage, tag=0):
+    """An event of a later version or of a maker: its number counts, its content is passed on unread.
+
+    Only the host makes these; nobody sends message 0.
+    """
 
     message_number: int = 0
     content: bytes = b""
+
+
+class MalformedEvent(UnknownEvent, tag=-1):
+    """An event of this version with fields that cannot be read: its number counts, its content is passed on unread."""
+
+    problem: str = ""
 
 
 KnownEvent = (
@@ -116,4 +125,4 @@ KnownEvent = (
     | Fault
     | CardsPresent
 )
-AnyEvent = KnownEvent | UnknownEvent
+AnyEvent = KnownEvent | UnknownEvent | MalformedEvent

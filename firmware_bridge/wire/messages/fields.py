@@ -7,21 +7,36 @@ from typing import Annotated
 import msgspec
 
 VERSION = 1  # of the messages, negotiated in Hello and Welcome
-MAX_ID = 2**63 - 1  # command ids and event numbers
+MAX_ID = 2**53 - 1  # every number: JSON and JavaScript read integers exactly up to here
+MOST_CARDS = 2**16 - 1
+DIGEST_BYTES = 32
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=MAX_ID)]
+EventNumber = Annotated[int, msgspec.Meta(ge=1, le=MAX_ID)]
 Boot = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
-CardCount = Annotated[int, msgspec.Meta(ge=-1, le=255)]  # -1: not counted
+CardCount = Annotated[int, msgspec.Meta(ge=-1, le=MOST_CARDS)]  # -1: not counted
 Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=MAX_ID)]
 Version = Annotated[int, msgspec.Meta(ge=0, le=255)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
 Text = Annotated[str, msgspec.Meta(max_length=64)]
-Digest = Annotated[bytes, msgspec.Meta(max_length=32)]  # SHA-256 of the firmware image, or empty
-Numbers = Annotated[list[int], msgspec.Meta(max_length=16)]
-Kinds = Annotated[list[int], msgspec.Meta(max_length=53)]  # of cards
+Digest = Annotated[bytes, msgspec.Meta(max_length=DIGEST_BYTES)]  # SHA-256 of the firmware image, or empty
+Numbers = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=255)]], msgspec.Meta(max_length=16)]
+CardKind = Annotated[int, msgspec.Meta(ge=-1, le=255)]  # of a card; -1: not recognised
+Kinds = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=MOST_CARDS)]], msgspec.Meta(max_length=53)]
+Durations = Annotated[list[Milliseconds], msgspec.Meta(max_length=16)]  # by the numbers of Cycle, from 1
 Total = Annotated[int, msgspec.Meta(ge=0, le=MAX_ID)]
 
-# Ranges of message numbers, so that a message of a later version can be classified too.
+# Ranges of message numbers, so that a message of a later version can be classified too. Each ends with a part that is
+# left to makers: no version of the protocol will use those numbers.
 COMMANDS = range(16, 48)
+VENDOR_COMMANDS = range(40, 48)
 QUESTIONS = range(48, 64)
-EVENTS = range(64, 96)
+VENDOR_QUESTIONS = range(60, 64)
+EVENTS = range(64, 128)
+VENDOR_EVENTS = range(112, 128)
+
+
+def check_digest(digest: bytes) -> None:
+    """Raise ValueError unless this is a SHA-256 or empty; the decoder reports it as a field that cannot be read."""
+    if len(digest) not in (0, DIGEST_BYTES):
+        raise ValueError(f"firmware_digest has {len(digest)} bytes, not 0 or {DIGEST_BYTES}")

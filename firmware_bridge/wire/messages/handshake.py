@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from firmware_bridge.wire.messages.base import Message
 from firmware_bridge.wire.messages.enums import DeviceRole
-from firmware_bridge.wire.messages.fields import Boot, Digest, Id, Name, Numbers, Text, Version
+from firmware_bridge.wire.messages.fields import (
+    Boot,
+    Digest,
+    Durations,
+    EventNumber,
+    Id,
+    Name,
+    Numbers,
+    Text,
+    Version,
+    check_digest,
+)
 
 
 class Hello(Message, tag=1):
@@ -29,8 +42,12 @@ class Welcome(Message, tag=2):
     firmware: Name
     firmware_digest: Digest
     capabilities: Numbers
-    first_event: Id = 1  # the oldest event still kept, or the number the next one will have
+    first_event: EventNumber = 1  # the oldest event still kept, or the number the next one will have
     last_command: Id = 0  # the highest command id seen since this boot, 0 for none
+    longest_ms: Durations = msgspec.field(default_factory=list)  # of each Cycle; 0 or missing: the host's default
+
+    def __post_init__(self) -> None:
+        check_digest(self.firmware_digest)
 
 
 class Unwelcome(Message, tag=3):

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from firmware_bridge.wire.messages.base import Message
 from firmware_bridge.wire.messages.enums import DeviceRole, Mode, Outcome, Reason
-from firmware_bridge.wire.messages.fields import CardCount, Digest, Id, Milliseconds, Name, Numbers, Text, Total
+from firmware_bridge.wire.messages.fields import (
+    CardCount,
+    Digest,
+    Id,
+    Milliseconds,
+    Name,
+    Numbers,
+    Text,
+    Total,
+    check_digest,
+)
 
 
 class Question(Message):
@@ -36,6 +46,9 @@ class Identity(Message, tag=8):
     firmware: Name
     firmware_digest: Digest
     capabilities: Numbers
+
+    def __post_init__(self) -> None:
+        check_digest(self.firmware_digest)
 
 
 class Status(Message, tag=9):
