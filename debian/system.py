@@ -103,7 +103,8 @@ def wheels(release: Release) -> Path:
             print(f"downloading libraries for Python {release.python_version} ...", flush=True)
             run(
                 sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download", "--no-deps",
-                "--require-hashes", "--python-version", release.python_version, "-d", path, "-r", lock,
+                "--no-build-isolation", "--require-hashes", "--python-version", release.python_version,
+                "-d", path, "-r", lock,
             )  # fmt: skip
         check_hashes(path, lock.read_text())
     return path

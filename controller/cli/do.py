@@ -91,7 +91,7 @@ def do_verb(
     if action is None:
         terminal.print_json({"actions": known}) if as_json else _list(known)
         return
-    body = {"action": action, **_fields(action, words, known)}
+    body = {"action": action, **read_fields(action, words, known)}
     body |= {key: value for key, value in (("role", role), ("name", name)) if value}
     if not yes:
         _ask_first(next(one for one in known if one["action"] == action))
@@ -188,7 +188,7 @@ def _example_fields(fields: list[dict[str, Any]]) -> list[str]:
     return [f"{field['name']}={_typed(field)[1]}" for field in shown]
 
 
-def _fields(action: str, words: tuple[str, ...], known: list[dict[str, Any]]) -> dict[str, Any]:
+def read_fields(action: str, words: tuple[str, ...], known: list[dict[str, Any]]) -> dict[str, Any]:
     """The fields for JSON; UsageError names what is wrong and what is expected."""
     found = next((one for one in known if one["action"] == action), None)
     if found is None:

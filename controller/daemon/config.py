@@ -16,11 +16,11 @@ from controller.core.names import canonical
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
 from controller.games import GAMES
 from controller.games.game import Method
+from controller.journal import JOURNAL_ID
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
 from firmware_bridge.wire.event_rate import EVENTS_PER_S
 
 CONFIG_FILE = Path("/etc/shoed/table.toml")
-JOURNAL_ID = "[0-9a-f]{16}"
 
 
 class ConfigError(Exception):

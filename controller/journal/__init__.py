@@ -4,7 +4,6 @@
 docs/journal.md explains it to auditors.
 """
 
-from controller.journal.base import journal_id
 from controller.journal.chain import canonical, check, digest, line
 from controller.journal.errors import (
     BadEvent,
@@ -23,12 +22,22 @@ from controller.journal.errors import (
 from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
 from controller.journal.recheck import Recheck
-from controller.journal.records import START, Checkpoint, NewEvent, StoredEvent, moment, timestamp
+from controller.journal.records import (
+    JOURNAL_ID,
+    START,
+    Checkpoint,
+    NewEvent,
+    StoredEvent,
+    journal_id,
+    moment,
+    timestamp,
+)
 from controller.journal.snapshots import Snapshot
 from controller.journal.store import Journal
 from controller.journal.writer_lock import was_made
 
 __all__ = [
+    "JOURNAL_ID",
     "START",
     "BadEvent",
     "Checkpoint",

@@ -9,7 +9,7 @@ from typing import Self
 
 from controller.journal.chain import check_hash
 from controller.journal.errors import JournalDamaged
-from controller.journal.records import START, Checkpoint, StoredEvent
+from controller.journal.records import START, Checkpoint, StoredEvent, journal_id
 from controller.journal.snapshots import (
     RECORD,
     BadSnapshot,
@@ -18,11 +18,6 @@ from controller.journal.snapshots import (
     check_records,
     check_version,
 )
-
-
-def journal_id(first: StoredEvent) -> str:
-    """The id of the journal that begins with this event."""
-    return first.hash[:16]
 
 
 class BaseJournal(ABC):

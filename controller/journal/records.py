@@ -90,3 +90,11 @@ def moment(text: str, *, end: bool = False) -> str:
         return timestamp(datetime.fromisoformat(f"{day}T{minute}:{second}.{fraction}+00:00"))
     except ValueError as error:
         raise ValueError(f"{text!r} is not a time: {error}") from None
+
+
+JOURNAL_ID = "[0-9a-f]{16}"  # as a regular expression
+
+
+def journal_id(first: StoredEvent) -> str:
+    """The id of the journal that begins with this event."""
+    return first.hash[:16]

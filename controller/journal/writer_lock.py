@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from controller.journal.errors import JournalBusy, from_os
+from controller.journal.records import JOURNAL_ID
 
 MODE = 0o640  # the daemon writes, its group reads
 _PID_BYTES = 11
@@ -63,9 +64,9 @@ class WriterLock:
             raise from_os(error, self._path) from None
 
     def recorded(self) -> str:
-        """The id of the journal that was last written here; empty if it is not known."""
+        """The id of the journal that was last written here; empty if it is not known, or was not written to its end."""
         found = os.pread(self._fd, 64, _PID_BYTES).decode(errors="replace").strip()
-        return found if re.fullmatch("[0-9a-f]+", found) else ""
+        return found if re.fullmatch(JOURNAL_ID, found) else ""
 
     def record(self, journal_id: str) -> None:
         """Write the journal's id behind the process's, for recorded()."""

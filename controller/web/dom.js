@@ -115,7 +115,7 @@ export const roleWords = (role) => ROLES[role] ?? role;
 
 const PLACES = {
   infeed: "shuffler infeed", shelves: "shuffler", output: "shuffler output", tray: "shuffler tray", held: "held in shoe",
-  exit: "shoe exit", hand: "dealer's hand", aside: "set aside",
+  exit: "shoe exit", hand: "dealer's hand", aside: "set aside", freed: "out of the jam",
 };
 
 /** A place of the ledger as text: `seat3` as `seat 3`. */

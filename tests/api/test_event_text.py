@@ -35,7 +35,7 @@ def test_a_sentence_begins_with_a_capital() -> None:
 
 def test_an_answer_says_what_was_answered() -> None:
     refused = CommandAnswered(device="shoe", id=7, answer="refused", reason="door_open")
-    assert event_text(refused) == "The shoe refused the command: door open."
+    assert event_text(refused) == "The shoe refused the command: its door is open."
     assert event_text(CommandAnswered(device="shoe", id=7, answer="done")) == "The shoe accepted the command."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -17,6 +18,7 @@ import pytest
 
 from controller.cli import client, journal_option
 from controller.cli.client import Client, RequestRefused
+from controller.cli.do import read_fields
 from controller.daemon.config import EXAMPLE
 from tests.support.other_user import as_nobody
 from tests.support.served import Served, simulated
@@ -142,6 +144,18 @@ def test_every_action_can_be_written(table: Served) -> None:
         if any(field.endswith("=none") for field in fields):
             continue  # there is nothing to choose from
         assert "refused: " in complaint(shoectl("do", action["action"], *fields)), action
+
+
+def test_the_list_of_actions_shows_what_to_type(table: Served) -> None:
+    """Every action with fields has an example, and every example could be typed as it is."""
+    text, known = done("do"), json.loads(done("do", "--json"))["actions"]
+    assert "receive_deck deck=NAME back=red|blue [prepared=yes|no] [came_from=TEXT]" in text
+    assert "JSON" not in text
+    examples = [shlex.split(line) for line in re.findall(r"For example: shoectl do (.+)", text)]
+    assert [words[0] for words in examples] == [action["action"] for action in known if action["fields"]]
+    assert ["receive_deck", "deck=red-1", "back=red"] in examples
+    for action, *fields in examples:
+        assert read_fields(action, tuple(fields), known)
 
 
 # --- live -------------------------------------------------------------------------------------------------------------

@@ -181,8 +181,8 @@ def test_every_sentence_of_a_kind_is_english(kind: type[Event]) -> None:
             assert not re.search(pattern, text), f"{what}: {text} ({event})"
 
 
-def test_an_answer_says_what_was_answered() -> None:
-    """No refusal reads like an acceptance, and no acceptance like a refusal."""
+def test_no_refusal_reads_like_an_acceptance() -> None:
+    """Nor an acceptance like a refusal, or a failed cycle like a completed one."""
     for event in instances(devices.CommandAnswered):
         assert isinstance(event, devices.CommandAnswered)
         text = event.sentence()

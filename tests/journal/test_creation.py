@@ -49,3 +49,23 @@ def test_a_journal_that_lost_its_log_is_not_created_again(tmp_path: Path) -> Non
         connection.execute("PRAGMA journal_mode = WAL")
     with pytest.raises(JournalIncomplete, match=r"journal\.db-wal, which was not copied with it"):
         Journal(path, create=True)
+
+
+def test_the_id_of_the_journal_is_kept_beside_it(tmp_path: Path) -> None:
+    """It does not depend on the bytes that are stored, so that journals of all versions have one."""
+    path = tmp_path / "journal.db"
+    lock = tmp_path / "journal.db.lock"
+    with Journal(path, create=True) as journal:
+        assert (journal.id, journal.last_here) == ("", "")
+        journal.append([NewEvent("2026-03-14T15:09:26.535897Z", "table.opened")])
+        first = journal.event(1)
+        assert first is not None
+        assert journal.id == first.hash[:16]
+        journal.claim_path()
+    with Journal(path) as journal:
+        assert journal.last_here == journal.id
+    lock.write_bytes(lock.read_bytes()[:-9])  # a power cut in the middle
+    with Journal(path) as journal:
+        assert journal.last_here == ""
+        journal.claim_path()
+        assert journal.last_here == journal.id
