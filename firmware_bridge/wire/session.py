@@ -303,10 +303,11 @@ class HostSession:
                 return
             if self._rate.warn():
                 self._happened(Flooding(self._rate.per_s), happenings)
-        self._violations = 0
         self._next_event += 1
         if event.number > self._delivered:
             self._delivered = event.number
+            if self._withheld is None:
+                self._violations = 0
             self._happened(event, happenings)
         else:
             self.repeated_events += 1
