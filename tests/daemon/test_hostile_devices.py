@@ -187,8 +187,10 @@ def test_a_device_that_never_answers_while_its_events_keep_coming_raises_an_alar
     assert people.open()
     since = len(house.events)
     house.hostile(lambda shoe: setattr(shoe, "answers", False))
+    people.enough = lambda: bool(house.kinds("device.refused", since))  # nobody switches it off and on
     people.play((1, 3))
     house.rest(LONG_S)
+    assert house.wired["shoe"].session.link.counters.sessions > 10, "it is tried again and again"
     (refused,) = house.kinds("device.refused", since)
     assert "no answer to Dispense" in refused.reason
     assert "3 times in a row" in refused.reason
