@@ -87,16 +87,22 @@ def enum_tables() -> str:
     for name, kind in vars(enums).items():
         if not (isinstance(kind, type) and issubclass(kind, enum.IntEnum)) or name.startswith("_") or len(kind) == 0:
             continue
-        out += [f"**{PROTOCOL_NAMES.get(name, name)}**: {' '.join((kind.__doc__ or '').split())}", ""]
         block = source.split(f"class {name}(")[1].split("\nclass ")[0]
-        for member in kind:
-            if member.value == 255:
-                continue
-            remark = re.search(rf"^    {member.name} = \d+(?:  # (.*))?$", block, re.M)
-            note = f": {remark.group(1)}" if remark and remark.group(1) else ""
-            out.append(f"- {member.value} {member.name}{note}")
+        members = [member for member in kind if member.value != 255]
+        notes = {member: _remark(block, member.name) for member in members}
+        head = f"**{PROTOCOL_NAMES.get(name, name)}**: {' '.join((kind.__doc__ or '').split())}"
+        if any(notes.values()):
+            out += [head, "", *(f"- {member.value} {member.name}{notes[member]}" for member in members)]
+        else:
+            out.append(f"{head} {', '.join(f'{member.value} {member.name}' for member in members)}.")
         out.append("")
     return "\n".join(out)
+
+
+def _remark(block: str, member: str) -> str:
+    """What the comment beside a member of an enumeration says, after a colon; empty if there is none."""
+    found = re.search(rf"^    {member} = \d+  # (.*)$", block, re.M)
+    return f": {found.group(1)}" if found else ""
 
 
 def fault_table() -> str:

@@ -75,17 +75,17 @@ EVENT_TYPES: Final = frozenset(get_args(AnyEvent))  # a type lookup is cheaper t
 ANSWER_WITHIN_S: Final = 5.0  # a device that takes longer than this to answer is broken
 VIOLATIONS_MAX: Final = 3  # in a row; then the device is not trusted
 DISTRUST_S: Final = 60.0  # how soon a device that is not trusted should be tried again, unless it is plugged in again
-_PROOF: Final = AskStatus(MAX_ID)  # a device that is not trusted must answer this question first
 
 
 class _Waiting:
     """A command or question that has no answer yet."""
 
-    __slots__ = ("message", "sent_at")
+    __slots__ = ("late", "message", "sent_at")
 
     def __init__(self, message: AnyCommand | AnyQuestion) -> None:
         self.message = message
         self.sent_at = math.inf  # not sent in this link session
+        self.late = False  # it was not answered in time before
 
 
 def _answer_by(waits: dict[int, _Waiting]) -> float:
@@ -134,6 +134,7 @@ class HostSession:
         self._violations = 0  # since the last correct event
         self._unanswered = 0  # links that ended without an answer or acknowledgement since the last answer
         self._untrusted = False
+        self._proof = MAX_ID  # the ref of the question that a device must answer first if it is not trusted
         # What happened since the greeting of a device that is not trusted, and the last event delivered before that.
         self._withheld: list[Happening] | None = None
         self._before = 0
@@ -225,7 +226,8 @@ class HostSession:
             happenings.append(self._end(LossReason.NO_ANSWER, "no answer to the greeting", now))
         for waits in (self._commands, self._questions):
             if waits and now >= _answer_by(waits):
-                message = next(iter(waits.values())).message
+                waiting = next(iter(waits.values()))
+                waiting.late, message = True, waiting.message
                 number = message.id if isinstance(message, Command) else message.ref
                 detail = f"no answer to {type(message).__name__} {number} within {ANSWER_WITHIN_S:g} s"
                 happenings.append(self._not_answered(Lost(LossReason.PROTOCOL, detail), now))
@@ -272,18 +274,22 @@ class HostSession:
         elif type(message) in EVENT_TYPES:
             self._event(message, now, happenings)  # type: ignore[arg-type]
         elif isinstance(message, COMMAND_ANSWERS):
-            if self._commands.pop(message.id, None):
-                self._unanswered = 0
+            if self._answered(self._commands.pop(message.id, None)):
                 self._happened(message, happenings)
         elif isinstance(message, QUESTION_ANSWERS):
-            if self._questions.pop(message.ref, None):
-                self._unanswered = 0
-                if message.ref == _PROOF.ref:
+            if self._answered(self._questions.pop(message.ref, None)):
+                if message.ref == self._proof:
                     self._trust(happenings)
                 else:
                     self._happened(message, happenings)
         else:
             happenings.append(self._violated(f"{type(message).__name__} arrived after Welcome", now))
+
+    def _answered(self, waiting: _Waiting | None) -> bool:
+        """Whether this was waited for. That it was answered too late is not forgotten."""
+        if waiting and not waiting.late:
+            self._unanswered = 0
+        return waiting is not None
 
     def _event(self, event: AnyEvent, now: float, happenings: list[Happening]) -> None:
         if event.number != self._next_event:
@@ -297,10 +303,11 @@ class HostSession:
                 return
             if self._rate.warn():
                 self._happened(Flooding(self._rate.per_s), happenings)
-        self._violations = 0
         self._next_event += 1
         if event.number > self._delivered:
             self._delivered = event.number
+            if self._withheld is None:
+                self._violations = 0
             self._happened(event, happenings)
         else:
             self.repeated_events += 1
@@ -355,7 +362,8 @@ class HostSession:
         )
         if self._untrusted:
             self._withheld, self._before = [], self._delivered
-            self._questions[_PROOF.ref] = _Waiting(_PROOF)
+            self._proof -= 1  # never the same: an answer that comes too late must not count for the next attempt
+            self._questions[self._proof] = _Waiting(AskStatus(self._proof))
         self._happened(ready, happenings)
         for waiting in [*self._commands.values(), *self._questions.values()]:
             self._put(waiting, now)
@@ -423,7 +431,7 @@ class HostSession:
         if self._withheld is not None:  # never passed on: the device will send it again
             self._withheld, self._delivered = None, self._before
         self._overflowed = False
-        self._questions.pop(_PROOF.ref, None)
+        self._questions.pop(self._proof, None)
         for waits in (self._commands, self._questions):
             for waiting in waits.values():
                 waiting.sent_at = math.inf

@@ -414,7 +414,7 @@ def test_an_event_of_a_device_that_then_fails_its_proof_is_not_lost() -> None:
     device = untrusted_device()
     again(device)
     assert device.say(power_up()) == []
-    assert [type(happening) for happening in violate(device)] == [Lost], "a correct event came before"
+    assert [type(happening) for happening in violate(device)] == [Untrusted], "an event is not yet a proof"
     again(device)
     device.say(power_up())
     question = device.heard[-1]

@@ -187,13 +187,31 @@ def test_a_device_that_never_answers_while_its_events_keep_coming_raises_an_alar
     assert people.open()
     since = len(house.events)
     house.hostile(lambda shoe: setattr(shoe, "answers", False))
+    people.enough = lambda: bool(house.kinds("device.refused", since))  # nobody switches it off and on
     people.play((1, 3))
     house.rest(LONG_S)
+    assert house.wired["shoe"].session.link.counters.sessions > 10, "it is tried again and again"
     (refused,) = house.kinds("device.refused", since)
     assert "no answer to Dispense" in refused.reason
     assert "3 times in a row" in refused.reason
     assert connections(house, since) <= 6
     assert "shoe.lost" not in house.state.warnings
+
+
+def test_a_device_that_answers_too_late_raises_an_alarm() -> None:
+    """Each answer comes a second after the host has given up waiting for it, and so into the next link session."""
+    house = HostileHouse()
+    people = People(house)
+    assert people.open()
+    since = len(house.events)
+    house.hostile(lambda shoe: setattr(shoe, "delay_s", 6.0))
+    people.enough = lambda: bool(house.kinds("device.refused", since))
+    for _ in range(5):
+        people.play((1, 3))
+        house.rest(60.0)
+    refused, *_ = house.kinds("device.refused", since)
+    assert "within 5 s, 3 times in a row" in refused.reason
+    assert len(house.kinds("device.lost", since)) <= 4
 
 
 def test_a_device_that_does_not_want_us_is_not_said_to_be_silent(playing: tuple[HostileHouse, People]) -> None:

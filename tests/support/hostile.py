@@ -9,6 +9,8 @@ import msgspec
 from firmware_bridge.wire.messages import Hello, Unwelcome
 from simulators.devices.firmware import Firmware
 
+ANSWERS = (5, 6, 7, 8, 9, 10)
+
 
 class HostileFirmware(Firmware):
     """A firmware that can be made to violate the protocol."""
@@ -16,6 +18,8 @@ class HostileFirmware(Firmware):
     unwelcoming = False
     answers = True
     acknowledges = True
+    delay_s = 0.0  # of every answer
+    delayed: list[tuple[float, bytes]] = []  # noqa: RUF012 - replaced, never changed
 
     def raw_event(self, *fields: Any, number: int | None = None) -> None:
         """Send an event as it is, with its own number in the second place, and keep it until it is stored."""
@@ -31,9 +35,23 @@ class HostileFirmware(Firmware):
         self._send(data)
 
     def _send(self, message: bytes) -> None:
-        kind = msgspec.msgpack.decode(message)[0]
-        if self.answers or kind not in (5, 6, 7, 8, 9, 10):
+        if msgspec.msgpack.decode(message)[0] not in ANSWERS:
             super()._send(message)
+        elif self.delay_s:
+            self.delayed = [*self.delayed, (self.now + self.delay_s, message)]
+        elif self.answers:
+            super()._send(message)
+
+    @property
+    def deadline(self) -> float:
+        return min(super().deadline, *(at for at, _ in self.delayed)) if self.delayed else super().deadline
+
+    def tick(self, now: float) -> None:
+        super().tick(now)
+        while self.delayed and self.delayed[0][0] <= now:
+            (_, message), *self.delayed = self.delayed
+            if self._greeted:
+                super()._send(message)
 
     def _greet(self, hello: Hello) -> None:
         if self.unwelcoming:

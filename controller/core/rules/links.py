@@ -177,8 +177,8 @@ def unusable(d: Decision, report: DeviceUnusable) -> None:
     """A device answers, but refuses a session, is another kind of device, or keeps violating the protocol."""
     name = report.device
     device = d.state.devices.get(name)
-    if device is None or (device.refused == report.reason and not device.online):
-        return  # recorded once, although it is tried again and again
+    if device is None or (device.refused and not device.online):
+        return  # recorded once, although it is tried again and again, and may fail in another way each time
     if device.state is DeviceState.OUT_OF_SERVICE:
         d.emit(DeviceSeen(device=name, boot=device.boot, online=False, reason=report.reason))
     else:
