@@ -1,0 +1,104 @@
+"""The conformance test and what a device does with cards: worked sequences, refusals, and a person's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from firmware_bridge.tools.conform import POINTS, HandTask, chosen
+from firmware_bridge.wire.messages import Capability, DeviceRole
+from firmware_bridge.wire.sequences import ENDINGS, WORKS, Course
+from simulators.faulty_firmware import DEFECTS, MECHANICAL
+from tests.support.conform_person import HelpfulPerson, a_table, attended, table_with
+
+# Everything that a mechanical defect could show in; the points about frames, links and greetings are left out.
+MECHANICS = [point.name for point in POINTS if point.with_cards or point.name.startswith(("sequence.", "question."))]
+SHOE, SHUFFLER = DeviceRole.SHOE, DeviceRole.SHUFFLER
+ONLY_A_SHOE = {"cards.bad_count", "refusal.held", "sequence.dispense", "sequence.hold", "sequence.release"}
+ONLY_A_SHUFFLER = {"sequence.shuffle", "sequence.deliver", "hands.output_occupied"}
+
+
+@pytest.mark.parametrize(
+    ("role", "gains", "lacks"),
+    [
+        (SHOE, (), ()),
+        (SHOE, (Capability.RECOGNISES, Capability.KEEPS_MEMORY), ()),
+        (SHOE, (), (Capability.COUNTS,)),
+        (SHUFFLER, (), ()),
+        (SHUFFLER, (Capability.RECOGNISES, Capability.KEEPS_MEMORY), (Capability.FEEDS_SHOE,)),
+        (SHUFFLER, (), (Capability.COUNTS,)),
+    ],
+)
+def test_honest_device_passes_with_a_person(
+    role: DeviceRole, gains: Collection[Capability], lacks: Collection[Capability]
+) -> None:
+    results, person = attended(*a_table(role, gains=gains, lacks=lacks), only=MECHANICS)
+    skipped = {name for name, result in results.items() if result.verdict == "skipped"}
+    assert {name: result.detail for name, result in results.items() if result.verdict == "failed"} == {}
+    assert skipped == (ONLY_A_SHUFFLER if role is SHOE else ONLY_A_SHOE | {"cards.occupied"})
+    assert {*person.asked} >= {*HandTask} - {HandTask.ADD, HandTask.EMPTY_SHOE}
+
+
+def test_there_are_45_mechanical_defects_and_at_least_42_are_found() -> None:
+    assert len(MECHANICAL) == 45
+    assert sum(bool(defect.found_by) for defect in MECHANICAL.values()) >= 42
+
+
+@pytest.mark.parametrize("name", MECHANICAL)
+def test_mechanical_defect_is_found(name: str) -> None:
+    defect = MECHANICAL[name]
+    results, _ = attended(*table_with(defect), only=MECHANICS)
+    failed = {point for point, result in results.items() if result.verdict == "failed"}
+    if defect.found_by:
+        assert defect.found_by in failed
+        assert results[defect.found_by].detail
+    else:
+        assert not failed, "it can be found after all: name the point in its booking"
+
+
+def test_every_point_about_mechanics_finds_a_defect() -> None:
+    assert {point.name for point in POINTS} == {*DEFECTS} | {defect.found_by for defect in MECHANICAL.values()} - {""}
+
+
+class UnwillingPerson(HelpfulPerson):
+    """Does nothing."""
+
+    def do(self, task: HandTask, now: float) -> bool:
+        self.asked.append(task)
+        return False
+
+
+def test_what_a_person_does_not_do_is_skipped_with_the_task() -> None:
+    results, person = attended(*a_table(SHOE), only=MECHANICS, person=UnwillingPerson)
+    skipped = [result for result in results.values() if result.verdict == "skipped"]
+    assert "failed" not in {result.verdict for result in results.values()}
+    assert {result.name for result in skipped} >= {point.name for point in POINTS if point.hands}
+    assert f"the person did not do this: {HandTask.TAKE.value}" in [result.detail for result in skipped]
+    assert person.asked
+
+
+def test_points_that_need_hands_are_in_interactive_runs_only() -> None:
+    assert not any(point.hands for point in chosen(with_cards=True, slow=True))
+    assert {point.name for point in chosen(interactive=True)} > {point.name for point in chosen(with_cards=True)}
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def test_every_cycle_has_an_ending_for_every_course_it_can_take() -> None:
+    for work in WORKS:
+        courses = {*ENDINGS[work.name]}
+        assert courses >= {Course.COMPLETE, Course.POWER_LOST, Course.POWER_KEPT}
+        if work.moves_cards:
+            assert courses == {*Course}
+        elif work.cycle:
+            assert {*Course} - courses <= {Course.INCOMPLETE, Course.GIVEN_UP, Course.JAM}
+
+
+def test_a_stack_is_presented_before_its_cycle_is_reported_as_done() -> None:
+    for work in WORKS:
+        for ending in ENDINGS[work.name].values():
+            events = [step.event.__name__ for step in ending.steps]
+            if "StackPresented" in events:
+                assert events == ["StackPresented", "CycleDone"]
