@@ -35,9 +35,9 @@ class Prompter:
 
     def ask(self, task: HandTask, answer: Callable[[bool], None]) -> None:
         """Print the task. Enter means that it is done, s that it is skipped, and so does the end of the input."""
-        terminal.print_message(f"{task.value} (Enter: done, s: skip)")
         loop = asyncio.get_running_loop()
         self._answer = lambda done: loop.call_soon_threadsafe(functools.partial(answer, done))
+        terminal.print_message(f"{task.value} (Enter: done, s: skip)")
         if self._ended:
             answer(False)
         elif not self._reader.is_alive():

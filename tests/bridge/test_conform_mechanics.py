@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 import pytest
 
-from firmware_bridge.tools.conform import POINTS, HandTask, chosen
+from firmware_bridge.tools.conform import POINTS, HandTask, PointResult, chosen, conform
 from firmware_bridge.wire.messages import Capability, DeviceRole
 from firmware_bridge.wire.sequences import ENDINGS, WORKS, Course
+from simulators.devices.faults import FaultName
 from simulators.faulty_firmware import DEFECTS, MECHANICAL
+from simulators.pipes.endpoints import PtyEndpoint
 from tests.support.conform_person import HelpfulPerson, a_table, attended, table_with
 
 # Everything that a mechanical defect could show in; the points about frames, links and greetings are left out.
@@ -102,3 +106,38 @@ def test_a_stack_is_presented_before_its_cycle_is_reported_as_done() -> None:
             events = [step.event.__name__ for step in ending.steps]
             if "StackPresented" in events:
                 assert events == ["StackPresented", "CycleDone"]
+
+
+# --- in real time -----------------------------------------------------------------------------------------------------
+
+
+def test_a_port_that_disappears_with_the_power_is_opened_again(tmp_path: Path) -> None:
+    _, shoe = a_table(SHOE)
+    shoe.mechanics.check_s = 0.01  # type: ignore[misc]
+    asked: list[HandTask] = []
+
+    async def scene() -> list[PointResult]:
+        endpoints = [PtyEndpoint(shoe, tmp_path / "shoe")]
+        await endpoints[0].start()
+
+        async def switch_off_and_on(answer: Callable[[bool], None]) -> None:
+            await endpoints[0].close()
+            shoe.inject(FaultName.REBOOT, shoe.now)
+            endpoints.append(PtyEndpoint(shoe, tmp_path / "shoe"))
+            await endpoints[1].start()
+            answer(True)
+
+        def ask(task: HandTask, answer: Callable[[bool], None]) -> None:
+            asked.append(task)
+            tasks.append(asyncio.ensure_future(switch_off_and_on(answer)))
+
+        tasks: list[asyncio.Future[None]] = []
+        try:
+            return await conform(str(tmp_path / "shoe"), ask=ask, only=["hands.power"])
+        finally:
+            await asyncio.gather(*tasks)
+            await endpoints[-1].close()
+
+    (result,) = asyncio.run(scene())
+    assert (result.verdict, result.detail) == ("passed", "with SelfTest")
+    assert asked == [HandTask.POWER_CYCLE]

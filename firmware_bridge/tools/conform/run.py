@@ -201,26 +201,31 @@ async def run_points(
         host_boot=random_boot(), now=clock(), with_cards=with_cards, slow=slow, interactive=ask is not None, only=only
     )
     asked: HandTask | None = None
+    switched_off = False  # in this point
     while not run.finished:
         try:
             got = await asyncio.wait_for(incoming.get(), max(0.0, run.deadline - clock()))
         except TimeoutError:
             fresh = run.tick(clock())
         else:
-            again = await reopen() if isinstance(got, PortLost) and reopen and asked is HandTask.POWER_CYCLE else None
+            again = await reopen() if isinstance(got, PortLost) and reopen and switched_off else None
             if again:
                 write, fresh = again, []
             elif isinstance(got, PortLost):
                 fresh = run.lost(got.detail)
+            elif isinstance(got, bool):
+                fresh, asked = run.answer(got, clock()), None
             else:
-                fresh = run.answer(got, clock()) if isinstance(got, bool) else run.receive(got, clock())
+                fresh = run.receive(got, clock())
         for result in fresh:
             report(result)
+            switched_off = False
         data = run.take_output()
         if data:
             write(data)
         if run.task is not asked:
             asked = run.task
+            switched_off = switched_off or asked is HandTask.POWER_CYCLE
             if ask and asked:
                 ask(asked, incoming.put_nowait)
     return run.results
