@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from firmware_bridge.tools.conform import POINTS, HandTask, PointResult, chosen, conform
 from firmware_bridge.wire.messages import Capability, DeviceRole
 from firmware_bridge.wire.sequences import ENDINGS, WORKS, Course
 from simulators.devices.faults import FaultName
+from simulators.devices.firmware import Firmware
 from simulators.faulty_firmware import DEFECTS, MECHANICAL
 from simulators.pipes.endpoints import PtyEndpoint
 from tests.support.conform_person import HelpfulPerson, a_table, attended, table_with
@@ -85,6 +88,25 @@ def test_what_a_person_does_not_do_is_skipped_with_the_task() -> None:
 def test_points_that_need_hands_are_in_interactive_runs_only() -> None:
     assert not any(point.hands for point in chosen(with_cards=True, slow=True))
     assert {point.name for point in chosen(interactive=True)} > {point.name for point in chosen(with_cards=True)}
+
+
+@pytest.mark.parametrize("role", [SHOE, SHUFFLER])
+@pytest.mark.parametrize("seed", range(8))
+def test_garbled_messages_break_no_interactive_run(seed: int, role: DeviceRole) -> None:
+    rng = random.Random(seed)
+
+    class GarblesCards(Firmware):
+        """Keeps to the protocol except for one field of some events and answers about cards."""
+
+        def _send(self, message: bytes) -> None:
+            fields = msgspec.msgpack.decode(message)
+            if fields[0] in (2, 9, 10, *range(64, 75)) and rng.random() < 0.05:
+                fields[rng.randrange(1, len(fields))] = rng.choice([None, 0, 1, 2, 3, 255, 10**6, "", [], True])
+                message = msgspec.msgpack.encode(fields)
+            super()._send(message)
+
+    results, _ = attended(*a_table(role, GarblesCards), only=MECHANICS)
+    assert "failed" in {result.verdict for result in results.values()}
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

@@ -184,7 +184,9 @@ def hands_door_stops(talk: Talk) -> Steps[None]:
     yield from talk.by_hand(HandTask.CLOSE)
     told = [read(event) for event in trace.events]
     opened = next((event for event in told if isinstance(event, Door) and event.state is DoorState.OPEN), None)
-    done = next(event for event in told if isinstance(event, CycleDone))
+    done = next((event for event in told if isinstance(event, CycleDone)), None)
+    if done is None:
+        raise Failed(f"{describe_message(command)} has ended, but its CycleDone has the number of an older event")
     if opened is None or opened.at_ms > done.at_ms:
         raise Skipped("the door was not opened before the cycle ended, or the device did not report it")
     if done.outcome is not Outcome.STOPPED:

@@ -44,11 +44,7 @@ def command_of(talk: Talk, greeting: Greeting, kind: type[Command], *, hold: boo
 
 def _greet_for(talk: Talk, kind: type[Command], *, hold: bool = False) -> Steps[tuple[Greeting, Work]]:
     greeting = yield from greet_idle(talk)
-    command = command_of(talk, greeting, kind, hold=hold)
-    work = work_of(command, DeviceRole(greeting.role), greeting.capabilities)
-    if work is None:
-        raise Skipped(f"the device has no {kind.__name__}{' with hold' if hold else ''}")
-    return greeting, work
+    return greeting, work_in(greeting, command_of(talk, greeting, kind, hold=hold))
 
 
 def _sequence(talk: Talk, kind: type[Command], *, hold: bool = False) -> Steps[None]:
@@ -115,9 +111,11 @@ def _fill(talk: Talk, greeting: Greeting, work: Work, status: Status) -> Steps[N
 
 
 def work_in(greeting: Greeting, command: Command) -> Work:
-    """What this command does on this device."""
+    """What this command does on this device; the point cannot be tested on one that lacks it."""
     work = work_of(command, DeviceRole(greeting.role), greeting.capabilities)
-    assert work is not None
+    if work is None:
+        hold = " with hold" if isinstance(command, Dispense) and command.hold else ""
+        raise Skipped(f"the device has no {type(command).__name__}{hold}")
     return work
 
 

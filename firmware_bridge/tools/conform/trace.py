@@ -31,7 +31,6 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.sequences import (
     ENDINGS,
     STATUS_FIELD,
-    Amount,
     Course,
     SequenceStep,
     Work,
@@ -39,6 +38,7 @@ from firmware_bridge.wire.sequences import (
     reported,
 )
 
+UNSURE = -2  # a number of cards that is not checked
 SLACK_MS = 1000  # between the question before a cycle and its start
 COURSES = {
     Outcome.COMPLETE: Course.COMPLETE,
@@ -96,11 +96,12 @@ class CycleTrace:
         return not isinstance(event, CardsPresent | StackTaken)
 
     def _course(self, done: CycleDone) -> Course:
+        course = COURSES.get(done.outcome)
         if done.outcome is Outcome.INCOMPLETE:
-            return Course.INCOMPLETE if done.cards >= 0 else Course.GIVEN_UP
-        if done.outcome not in COURSES or COURSES[done.outcome] not in ENDINGS[self.work.name]:
+            course = Course.INCOMPLETE if done.cards >= 0 else Course.GIVEN_UP
+        if course is None or course not in ENDINGS[self.work.name]:
             raise Failed(f"{self._name} cannot end with {describe_message(done)}")
-        return COURSES[done.outcome]
+        return course
 
     # --- events ------------------------------------------------------------------------------------------------
 
@@ -132,17 +133,17 @@ class CycleTrace:
     def _amount(self, step: SequenceStep, course: Course) -> dict[str, object]:
         if step.cards is None:
             return {}
-        number = cards_reported(step.cards, self._to_move, self.greeting.capabilities)
-        unsure = course is Course.INCOMPLETE or (number < 0 and step.cards is Amount.DEALT)
-        return {} if unsure else {"cards": number}
+        moved = UNSURE if course is Course.INCOMPLETE else self._to_move
+        number = cards_reported(step.cards, moved, self.greeting.capabilities)
+        return {} if number == UNSURE else {"cards": number}
 
     @property
     def _to_move(self) -> int:
-        """How many cards the command should move; -1 if that is not known."""
+        """How many cards the command should move; UNSURE where the device has no sensor."""
         if isinstance(self.command, Dispense):
             return self.command.cards
         there = [cards_at(self.before, place) for place in self.work.sources]
-        return -1 if -1 in there else sum(there)
+        return UNSURE if -1 in there else sum(there)
 
     # --- times -------------------------------------------------------------------------------------------------
 
@@ -192,7 +193,7 @@ class CycleTrace:
     def _check_cards(self, told: list[Message], done: CycleDone) -> None:
         """The cards are where the sequence says: none at other places moved."""
         number = self._to_move
-        if number < 0:
+        if number == UNSURE:
             return
         wanted = {STATUS_FIELD[place]: cards_at(self.before, place) for place in STATUS_FIELD}
         for place in self.work.sources:
