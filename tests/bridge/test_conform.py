@@ -53,7 +53,7 @@ def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
     return WITHOUT_HANDS
 
 
-def old_points() -> Collection[str]:
+def points_with_one_defect() -> Collection[str]:
     """The points that find one defect each; a defect of the mechanics may be found by several of the others."""
     return [point.name for point in chosen(with_cards=True, slow=True) if point.name in DEFECTS]
 
@@ -157,7 +157,7 @@ def test_defect_fails_exactly_its_point(
     if point in cannot(device):
         return
     monkeypatch.setattr(Firmware, "events_kept", 40)  # filled sooner
-    results = run_on(device(DEFECTS[point]), with_cards=True, only=old_points())
+    results = run_on(device(DEFECTS[point]), with_cards=True, only=points_with_one_defect())
     found = not_passed(results, without=[name for name in cannot(device) if name in DEFECTS])
     assert list(found) == [point]
     assert found[point]
@@ -166,7 +166,7 @@ def test_defect_fails_exactly_its_point(
 
 def test_lock_is_turned_back_after_a_point_that_failed_while_locked() -> None:
     shoe = a_shoe(DEFECTS["cards.locked"])
-    assert list(not_passed(run_on(shoe, with_cards=True, only=old_points()))) == ["cards.locked"]
+    assert list(not_passed(run_on(shoe, with_cards=True, only=points_with_one_defect()))) == ["cards.locked"]
     assert shoe.mechanics.locked is False
 
 
