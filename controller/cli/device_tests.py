@@ -176,7 +176,8 @@ def conform_verb(
     if unknown:
         raise click.UsageError(f"unknown test {', '.join(unknown)}; expected one of {', '.join(names)}")
     if with_cards or interactive:
-        _confirm(f"the device at {address} will move its cards; keep hands out of it", yes)
+        except_for = ", except when you are asked" if interactive else ""
+        _confirm(f"the device at {address} will move its cards; keep hands out of it{except_for}", yes)
     width = max(len(name) for name in names)
 
     def report(result: PointResult) -> None:
@@ -199,8 +200,9 @@ def conform_verb(
     if as_json:
         terminal.print_json({"summary": counts, "not_covered": missing, "cannot_be_tested": OUTSIDE})
     else:
-        for point in missing:
-            terminal.print_wrapped(f"not covered  {point.name:<22}  ", f"{point.asks} Reason: {point.why}", "yellow")
+        for why in dict.fromkeys(point.why for point in missing):
+            points = ", ".join(point.name for point in missing if point.why == why)
+            terminal.print_wrapped("not covered  ", f"{points}: {why}", "yellow")
         if not only:
             terminal.print_wrapped("not covered  ", f"No message shows {'; '.join(OUTSIDE)}.", "yellow")
         text = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
