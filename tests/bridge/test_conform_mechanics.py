@@ -92,6 +92,27 @@ def test_points_that_need_hands_are_in_interactive_runs_only() -> None:
     assert {point.name for point in chosen(interactive=True)} > {point.name for point in chosen(with_cards=True)}
 
 
+@pytest.mark.parametrize(
+    ("fault", "point", "outcome"),
+    [
+        (FaultName.INCOMPLETE_CYCLE, "sequence.dispense", "INCOMPLETE"),
+        (FaultName.SHORT_FEED, "sequence.dispense", "INCOMPLETE"),
+        (FaultName.DOUBLE_FEED, "sequence.hold", "INCOMPLETE"),
+        (FaultName.JAM, "sequence.dispense", "JAMMED"),
+        (FaultName.STALL, "sequence.self_test", "FAILED"),
+    ],
+)
+@pytest.mark.parametrize("lacks", [(), (Capability.COUNTS,)])
+def test_a_device_that_reports_its_trouble_as_it_should_is_not_failed(
+    fault: FaultName, point: str, outcome: str, lacks: Collection[Capability]
+) -> None:
+    table, shoe = a_table(SHOE, lacks=lacks)
+    shoe.inject(fault, 0.0, after_cards=1)
+    results, _ = attended(table, shoe, only=[point])
+    assert results[point].verdict == "skipped"
+    assert results[point].detail.endswith(f"ended with {outcome}")
+
+
 @pytest.mark.parametrize("role", [SHOE, SHUFFLER])
 @pytest.mark.parametrize("seed", range(8))
 def test_garbled_messages_break_no_interactive_run(seed: int, role: DeviceRole) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, fields_of, in_words, read
@@ -10,17 +11,18 @@ from firmware_bridge.wire.messages import (
     Capability,
     CardFaceUp,
     CardsCounted,
-    CardsPresent,
     Command,
     Counters,
     CycleDone,
     Dispense,
     Door,
+    Fault,
     Jam,
     Message,
     Mode,
     Outcome,
     Place,
+    PowerUp,
     Release,
     StackPresented,
     StackTaken,
@@ -46,6 +48,8 @@ COURSES = {
     Outcome.STOPPED: Course.DOOR,
     Outcome.FAILED: Course.FAULT,
 }
+# People may also take or put in cards at any time, or press a button.
+OF_A_SEQUENCE = (CardsCounted, StackPresented, CycleDone, Jam, Fault, Door, PowerUp)
 # Elements of these events, with the message number. One more would be a field that version 1 does not have.
 ELEMENTS = {
     message_number(kind): len(kind.__struct_fields__) + 1
@@ -72,11 +76,11 @@ class CycleTrace:
         told = [read(event) for event in self.events]
         for data in self.events:
             check_secrets(data, self.greeting, dealt=self.work.command in (Dispense, Release))
-        events = [event for event in told if self._belongs(event)]
+        events: list[Message] = [event for event in told if isinstance(event, OF_A_SEQUENCE)]
         done = next((event for event in events if isinstance(event, CycleDone)), None)
         if done is None:
             raise Failed(f"{self._name}: no CycleDone was received")
-        course = self._course(done)
+        course = self._course(done, events)
         self._check_events(events, course)
         self._check_times(events, done)
         self._check_meanwhile(done)
@@ -91,14 +95,11 @@ class CycleTrace:
     def _name(self) -> str:
         return describe_message(self.command)
 
-    def _belongs(self, event: Message) -> bool:
-        """People may take or put in cards at any time, and doors have events of their own."""
-        return not isinstance(event, CardsPresent | StackTaken)
-
-    def _course(self, done: CycleDone) -> Course:
+    def _course(self, done: CycleDone, events: list[Message]) -> Course:
         course = COURSES.get(done.outcome)
         if done.outcome is Outcome.INCOMPLETE:
-            course = Course.INCOMPLETE if done.cards >= 0 else Course.GIVEN_UP
+            counted = done.cards >= 0 or any(isinstance(event, CardsCounted | StackPresented) for event in events)
+            course = Course.INCOMPLETE if counted else Course.GIVEN_UP
         if course is None or course not in ENDINGS[self.work.name]:
             raise Failed(f"{self._name} cannot end with {describe_message(done)}")
         return course
@@ -107,11 +108,16 @@ class CycleTrace:
 
     def _check_events(self, events: list[Message], course: Course) -> None:
         steps = reported(ENDINGS[self.work.name][course].steps, self.greeting.capabilities)
-        wanted = [step.event.__name__ for step in steps]
-        got = [type(event).__name__ for event in events]
-        if wanted != got and not any(step.repeats for step in steps):
-            raise Failed(f"{self._name}: expected {', '.join(wanted)}; got {', '.join(got)}")
-        for step, event in zip(steps, events, strict=False):
+        repeated = {step.event for step in steps if step.repeats}
+        once = [
+            event
+            for before, event in zip([None, *events], events, strict=False)
+            if type(event) not in repeated or type(event) is not type(before)
+        ]
+        wanted, got = [step.event for step in steps], [type(event) for event in once]
+        if wanted != got:
+            raise Failed(f"{self._name}: expected {_names(wanted)}; got {_names(got)}")
+        for step, event in zip(steps, once, strict=True):
             self._check_event(step, event, course)
 
     def _check_event(self, step: SequenceStep, event: Message, course: Course) -> None:
@@ -152,8 +158,8 @@ class CycleTrace:
         for event in events:
             at_ms: int = getattr(event, "at_ms", 0)
             if not first_ms <= at_ms <= last_ms:
-                between = f"between uptime {self.before.uptime_ms} and {last_ms} ms"
-                raise Failed(f"{describe_message(event)} happened {between}")
+                between = f"between {self.before.uptime_ms} and {last_ms} ms of its uptime"
+                raise Failed(f"{describe_message(event)}: expected at_ms in order, and {between}")
             first_ms = at_ms
         took_ms = done.at_ms - self.before.uptime_ms
         if not took_ms - SLACK_MS <= done.duration_ms <= took_ms:
@@ -207,6 +213,10 @@ class CycleTrace:
             known = is_now >= 0 and getattr(self.before, field) >= 0
             if known and is_now != cards and not (field == STATUS_FIELD[Place.EXIT] and taken):
                 raise Failed(f"{self._name} moved {number} cards: expected {field} {cards}, got {is_now}")
+
+
+def _names(kinds: Iterable[type[Message]]) -> str:
+    return ", ".join(kind.__name__ for kind in kinds)
 
 
 def check_secrets(data: bytes, greeting: Greeting, *, dealt: bool) -> None:
