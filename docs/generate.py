@@ -19,8 +19,23 @@ from controller.core.machines import MACHINES, StateMachine
 from controller.core.state import State
 from controller.games import RULEBOOK
 from firmware_bridge.connection import STAGES, Stage
-from firmware_bridge.wire.messages import ALL_MESSAGES, COMMANDS, EVENTS, QUESTIONS, Message, enums, message_number
+from firmware_bridge.tools.conform import OUTSIDE, POINTS
+from firmware_bridge.wire.messages import (
+    ALL_MESSAGES,
+    COMMANDS,
+    EVENTS,
+    QUESTIONS,
+    DeviceRole,
+    Message,
+    Mode,
+    Outcome,
+    enums,
+    message_number,
+)
+from firmware_bridge.wire.sequences import ENDINGS, STATUS_FIELD, WORKS, Course, SequenceStep, Work, works_of
 from simulators.devices import faults
+from simulators.faulty_firmware import MECHANICAL
+from tests.support import worked_examples
 from tests.support.imports import SIMULATION_STARTS_IN, direct_imports, package_of
 
 DOCS = Path(__file__).parent
@@ -117,6 +132,124 @@ def fault_table() -> str:
     return "\n".join(out)
 
 
+# --- worked sequences -------------------------------------------------------------------------------------------------
+
+
+def _in_order(steps: typing.Iterable[SequenceStep]) -> str:
+    return ", then ".join(_told(step) for step in steps) or "none"
+
+
+def _told(step: SequenceStep) -> str:
+    """One event of a sequence, in words."""
+    name = step.event.__name__
+    parts = [member.name for member in (step.outcome, step.door) if member is not None]
+    if step.memory_kept is not None:
+        parts.append(f"`memory_kept` {str(step.memory_kept).lower()}")
+    if step.place is not None:
+        parts.append(f"at {step.place.name}")
+    if step.cards is not None:
+        parts.append(f"`cards`: {step.cards.value}")
+    text = f"**{name}** {' '.join(parts[:1])}{''.join(', ' + part for part in parts[1:])}".rstrip()
+    if step.needs is not None:
+        text += f" (with {step.needs.name})"
+    return text + (" (one for each)" if step.repeats else "")
+
+
+def _moved(work: Work) -> str:
+    """What Status counts before and after, in words."""
+    if not work.sources:
+        return "no card moves"
+    sources = " + ".join(dict.fromkeys(f"`{STATUS_FIELD[place]}`" for place in work.sources))
+    target = f"to `{STATUS_FIELD[work.target]}`" if work.target else "out of the device"
+    through = "".join(f", through `{STATUS_FIELD[place]}`" for place in work.through)
+    return f"from {sources}{through} {target}"
+
+
+def sequence_table() -> str:
+    """Every command: what it moves and what is reported if nothing disturbs it."""
+    out = ["| command | on | cards move | events, in this order |", "| --- | --- | --- | --- |"]
+    for work in WORKS:
+        on = " and ".join(role.name.lower() for role in work.roles)
+        on += "".join(f", with {item.name}" for item in [work.needs] if item)
+        on += "".join(f", without {item.name}" for item in [work.lacks] if item)
+        steps = _in_order(ENDINGS[work.name][Course.COMPLETE].steps)
+        out.append(f"| {work.name} | {on} | {_moved(work)} | {steps} |")
+    return "\n".join(out)
+
+
+def course_table() -> str:
+    """How a cycle ends when something disturbs it; courses whose events are the same for all cycles have one row."""
+    out = ["| what happens | in the cycle of | events, in this order | mode afterwards |", "| --- | --- | --- | --- |"]
+    for course in list(Course)[1:]:
+        rows: dict[tuple[str, Mode | None], list[str]] = {}
+        for work in WORKS:
+            ending = ENDINGS[work.name].get(course)
+            if work.cycle and ending:
+                before_end = "its events as above, then " if course is Course.INCOMPLETE and work.steps else ""
+                own = [step for step in ending.steps if not (before_end and step in work.steps)]
+                rows.setdefault((before_end + _in_order(own), ending.mode), []).append(work.name)
+        for (steps, mode), names in rows.items():
+            after = mode.name if mode is not None else "READY, or JAMMED while a jam is not cleared"
+            out.append(f"| {course.value} | {_together(names)} | {steps} | {after} |")
+    return "\n".join(out)
+
+
+def _together(names: list[str]) -> str:
+    cycles = [work for work in WORKS if work.cycle]
+    if names == [work.name for work in cycles]:
+        return "every command"
+    return "every command that moves cards" if names == [w.name for w in cycles if w.moves_cards] else ", ".join(names)
+
+
+def mode_diagram(role: DeviceRole) -> str:
+    """The modes of a device, and the commands and events between them, as a Mermaid diagram."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+
+    def arrow(source: Mode, target: Mode, label: str) -> None:
+        labels = arrows.setdefault((source.name, target.name), [])
+        if label not in labels:
+            labels.append(label)
+
+    for work in works_of(role):
+        if work.cycle is None:
+            continue
+        clearing = work.command.__name__ == "ClearJam"
+        arrow(Mode.JAMMED if clearing else Mode.READY, Mode.WORKING, work.command.__name__)
+        for ending in ENDINGS[work.name].values():
+            modes = [ending.mode] if ending.mode is not None else [Mode.READY, *([Mode.JAMMED] if clearing else [])]
+            for mode in modes:
+                end = next((step.outcome for step in ending.steps if step.outcome is not None), None)
+                label = f"CycleDone {Outcome(end).name}" if end is not None else "PowerUp"
+                arrow(Mode.WORKING, mode, label)
+    for mode in (Mode.JAMMED, Mode.FAILED):
+        arrow(mode, Mode.READY, "PowerUp")
+    out = ["```mermaid", "stateDiagram-v2", "    [*] --> READY: PowerUp"]
+    out += [f"    {source} --> {target}: {', '.join(labels)}" for (source, target), labels in arrows.items()]
+    return "\n".join([*out, "```"])
+
+
+def defect_table() -> str:
+    """Every mechanical defect of the faulty firmware, and the point of the conformance test that finds it."""
+    out = ["| defect | device | what it does | found by |", "| --- | --- | --- | --- |"]
+    hands = {point.name for point in POINTS if point.hands}
+    for name, defect in MECHANICAL.items():
+        device = " ".join([*(f"{item.name}," for item in sorted(defect.gains)), defect.role.name.lower()])
+        device += "".join(f" without {item.name}" for item in sorted(defect.lacks))
+        found = f"`{defect.found_by}`" if defect.found_by else "no point: no message shows it"
+        found += " (a person)" if defect.found_by in hands else ""
+        out.append(f"| {name} | {device} | {defect.text} | {found} |")
+    return "\n".join(out)
+
+
+def point_table() -> str:
+    """Every point of the conformance test, with the option that includes it."""
+    out = ["| point | what it checks | in runs |", "| --- | --- | --- |"]
+    for point in POINTS:
+        run = "`--interactive`" if point.hands else "`--with-cards`" if point.with_cards else "all"
+        out.append(f"| `{point.name}` | {point.asks} | {'`--slow`' if point.slow else run} |")
+    return "\n".join([*out, "", "No message shows " + "; ".join(OUTSIDE) + "."])
+
+
 def stage_diagram() -> str:
     """The stages of a connection as a Mermaid diagram."""
     out = ["```mermaid", "stateDiagram-v2", f"    [*] --> {Stage.CLOSED.name}"]
@@ -201,6 +334,14 @@ def action_table() -> str:
 PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
     "api.md": {"requests": api_table, "actions": action_table},
     "protocol.md": {"messages": message_tables, "lists": enum_tables},
+    "sequences.md": {
+        "commands": sequence_table,
+        "courses": course_table,
+        "examples": worked_examples.examples,
+        "shuffler": functools.partial(mode_diagram, DeviceRole.SHUFFLER),
+        "shoe": functools.partial(mode_diagram, DeviceRole.SHOE),
+    },
+    "conformance.md": {"points": point_table, "defects": defect_table},
     "simulators.md": {"faults": fault_table},
     "design.md": {"packages": package_diagram, "stages": stage_diagram},
     "journal.md": {"events": event_table},

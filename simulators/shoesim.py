@@ -15,9 +15,11 @@ import msgspec
 
 from firmware_bridge.wire.link import LinkTiming
 from firmware_bridge.wire.messages import Capability
+from simulators import faulty_firmware
 from simulators.control import ControlError, ask, running
 from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName, FaultPlan, ScriptError, read_script
+from simulators.devices.firmware import Firmware
 from simulators.devices.shuffling import Shelf, Uniform
 from simulators.pipes.endpoints import Endpoint, PtyEndpoint, TcpEndpoint
 from simulators.pipes.qemu import QemuSerialEndpoint, QemuUsbEndpoint
@@ -33,6 +35,12 @@ def _place(context: click.Context, option: click.Parameter, value: str | None) -
     if (kind in ("pty", "tcp") and not colon) or (kind in ("qemu-serial", "qemu-usb") and socket):
         return value
     raise click.BadParameter(f"unknown place {value!r}; expected pty, tcp, qemu-serial:SOCKET or qemu-usb:SOCKET")
+
+
+def _defect(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is None or value in faulty_firmware.MECHANICAL or value in faulty_firmware.DEFECTS:
+        return value
+    raise click.BadParameter(f"unknown defect {value!r}; expected a defect or a point of docs/conformance.md")
 
 
 folder_option = click.option(
@@ -67,6 +75,8 @@ def cli() -> None:
               help="Chance of each fault of the mechanics in each cycle.")  # fmt: skip
 @click.option("--script", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="TOML file of planned faults; docs/simulators.md explains it.")  # fmt: skip
+@click.option("--defect", callback=_defect, metavar="NAME",
+              help="A defect of the firmware; docs/conformance.md lists them.")  # fmt: skip
 @click.option("--announce", is_flag=True, help="Print what to try next.")
 def run(folder: Path, announce: bool, script: Path | None, **options: Any) -> None:
     """Run a shuffler and a shoe until Ctrl-C."""
@@ -95,16 +105,21 @@ async def _run(
     keeps_memory: bool,
     fault_rate: float,
     script: bytes,
+    defect: str | None,
 ) -> None:
     now = asyncio.get_running_loop().time()
     planned = read_script(script, start=now)
     more = {Capability.RECOGNISES} if recognises else set()
     more |= {Capability.KEEPS_MEMORY} if keeps_memory else set()
     rates = {fault: fault_rate for fault in FaultName if fault in OF_THE_MECHANICS} if fault_rate else {}
+    mechanical = faulty_firmware.MECHANICAL.get(defect or "")
+    lacks = mechanical.lacks if mechanical else frozenset()
+    more |= mechanical.gains if mechanical else set()
     table = SimulatedTable(
         seed,
-        shuffler_capabilities=SHUFFLER_CAPABILITIES | more,
-        shoe_capabilities=SHOE_CAPABILITIES | more,
+        build=mechanical.build if mechanical else faulty_firmware.DEFECTS.get(defect or "", Firmware),
+        shuffler_capabilities=(SHUFFLER_CAPABILITIES | more) - lacks,
+        shoe_capabilities=(SHOE_CAPABILITIES | more) - lacks,
         way=Uniform() if uniform else Shelf(shelves, passes),
         shuffler_plan=FaultPlan(planned["shuffler"], rates, seed=f"{seed}/shuffler faults"),
         shoe_plan=FaultPlan(planned["shoe"], rates, seed=f"{seed}/shoe faults"),

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +20,41 @@ from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import message_fields
 from firmware_bridge.tools.self_test import SelfTested, self_test
 from firmware_bridge.wire.messages import Outcome
+
+if TYPE_CHECKING:
+    from firmware_bridge.tools.conform import HandTask
+
+
+class Prompter:
+    """Asks the person at the terminal. A thread reads the answers, because standard input cannot be awaited."""
+
+    def __init__(self) -> None:
+        self._answer: Callable[[bool], object] | None = None
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._ended = False
+
+    def ask(self, task: HandTask, answer: Callable[[bool], None]) -> None:
+        """Print the task. Enter means that it is done, s that it is skipped, and so does the end of the input."""
+        loop = asyncio.get_running_loop()
+        self._answer = lambda done: loop.call_soon_threadsafe(functools.partial(answer, done))
+        terminal.print_message(f"{task.value} (Enter: done, s: skip)")
+        if self._ended:
+            answer(False)
+        elif not self._reader.is_alive():
+            self._reader.start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            self._pass_on(line.strip().lower() != "s")
+        self._ended = True
+        self._pass_on(False)
+
+    def _pass_on(self, done: bool) -> None:
+        """Only to what is asked now: a line that nobody asked for is no answer."""
+        answer, self._answer = self._answer, None
+        if answer:
+            with contextlib.suppress(RuntimeError):  # the run has ended
+                answer(done)
 
 
 def _confirm(warning: str, yes: bool) -> None:
@@ -100,14 +140,16 @@ _COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 @baud_option
 @click.option("--with-cards", is_flag=True, help="Also test the commands that move cards.")
 @click.option("--slow", is_flag=True, help="Also run the slow tests: 12 s more.")
+@click.option("--interactive", is_flag=True, help="As --with-cards, and ask for hands: doors, cards, a jam, the power.")
 @click.option("--only", metavar="POINT", multiple=True, help="Only this test; can be repeated.")
-@click.option("--yes", is_flag=True, help="With --with-cards: start without asking whether cards may move.")
+@click.option("--yes", is_flag=True, help="Start without asking whether cards may move.")
 @lines_option
 def conform_verb(
     address: str,
     settings: PortSettings,
     with_cards: bool,
     slow: bool,
+    interactive: bool,
     only: tuple[str, ...],
     yes: bool,
     as_json: bool,
@@ -115,22 +157,27 @@ def conform_verb(
     """Test whether the device at PORT conforms to the protocol.
 
     The requirements of docs/protocol.md are tested one by one, in about half a minute, except
-    those that need a restart, a jam or hands at the cards. For the bench, not for a table in play:
-    events of the device are lost. Exit code 0 only if nothing failed.
+    those that need cards, a restart, a jam or hands: for these use --interactive, which asks you to
+    take and put in cards, open the door, block the card path and switch the device off and on.
+    Answer with Enter when it is done, or with s to skip. At the end, what the run did not cover is
+    listed. For the bench, not for a table in play: events of the device are lost. Exit code 0 only
+    if nothing failed.
 
     \b
     Examples:
       shoectl conform /dev/ttyUSB0
       shoectl conform /dev/ttyUSB0 --with-cards --yes --json
+      shoectl conform /dev/ttyUSB0 --interactive
     """
-    from firmware_bridge.tools.conform import AFTERWARDS, PointResult, chosen, conform
+    from firmware_bridge.tools.conform import AFTERWARDS, OUTSIDE, PointResult, chosen, conform, not_covered
 
-    names = [point.name for point in chosen(with_cards=with_cards, slow=slow)]
+    names = [point.name for point in chosen(with_cards=with_cards, slow=slow, interactive=interactive)]
     unknown = [name for name in only if name not in names]
     if unknown:
         raise click.UsageError(f"unknown test {', '.join(unknown)}; expected one of {', '.join(names)}")
-    if with_cards:
-        _confirm(f"the device at {address} will move its cards; keep hands out of it", yes)
+    if with_cards or interactive:
+        except_for = ", except when you are asked" if interactive else ""
+        _confirm(f"the device at {address} will move its cards; keep hands out of it{except_for}", yes)
     width = max(len(name) for name in names)
 
     def report(result: PointResult) -> None:
@@ -140,15 +187,24 @@ def conform_verb(
         text = f"{result.asks}: {result.detail}" if result.detail else result.asks
         terminal.print_wrapped(f"{result.verdict:<7}  {result.name:<{width}}  ", text, _COLOURS[result.verdict])
 
+    ask = Prompter().ask if interactive else None
     try:
-        testing = conform(address, report=report, with_cards=with_cards, slow=slow, only=only, settings=settings)
+        testing = conform(
+            address, report=report, with_cards=with_cards, slow=slow, ask=ask, only=only, settings=settings
+        )
         results = asyncio.run(testing)
     except PortError as error:
         raise click.ClickException(str(error)) from None
     counts = {verdict: sum(result.verdict == verdict for result in results) for verdict in _COLOURS}
+    missing = not_covered(results, only=only)
     if as_json:
-        terminal.print_json({"summary": counts})
+        terminal.print_json({"summary": counts, "not_covered": missing, "cannot_be_tested": OUTSIDE})
     else:
+        for why in dict.fromkeys(point.why for point in missing):
+            points = ", ".join(point.name for point in missing if point.why == why)
+            terminal.print_wrapped("not covered  ", f"{points}: {why}", "yellow")
+        if not only:
+            terminal.print_wrapped("not covered  ", f"No message shows {'; '.join(OUTSIDE)}.", "yellow")
         text = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
         terminal.print_line(f"{terminal.count(len(results), 'test')}: {text}", "red" if counts["failed"] else "green")
     terminal.print_message(AFTERWARDS)

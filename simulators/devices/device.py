@@ -176,8 +176,9 @@ class SimulatedDevice:
     # --- power ------------------------------------------------------------------------------------------------------
 
     def _power_off(self) -> None:
-        self.mechanics.power_lost()
-        if self.mechanics.can(Capability.KEEPS_MEMORY):
+        kept = self.mechanics.can(Capability.KEEPS_MEMORY)
+        self.mechanics.power_lost(memory_kept=kept)
+        if kept:
             self._kept = self.firmware or self._kept
         self.firmware = None
 
@@ -234,7 +235,7 @@ class SimulatedDevice:
     def door(self, is_open: bool, now: float) -> bool:
         """A person opens or closes the door; False if it is locked."""
         self._touch(now)
-        return self.mechanics.set_door(is_open)
+        return self.mechanics.set_door(is_open, now)
 
     def press(self, button: ButtonName, now: float) -> None:
         """A person presses a button."""

@@ -21,11 +21,13 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     Capability,
     CardFaceUp,
+    CardsCounted,
     CardsPresent,
     ClearJam,
     Command,
-    Cycle,
     CycleDone,
+    DeviceRole,
+    Dispense,
     Door,
     DoorState,
     EventMessage,
@@ -39,6 +41,7 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     StackTaken,
 )
+from firmware_bridge.wire.sequences import ENDINGS, Course, SequenceStep, Work, cards_reported, work_of
 from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 
@@ -47,8 +50,7 @@ FLOOR: Final = Spot(CardPlace.FLOOR)
 _READY: Final = Mode.READY
 _WORKING: Final = Mode.WORKING
 _JAMMED: Final = Mode.JAMMED
-COMPLETE: Final = Outcome.COMPLETE
-_FAILED: Final = Outcome.FAILED
+COMPLETE: Final = Course.COMPLETE
 _EXIT: Final = Place.EXIT
 _RECOGNISES: Final = Capability.RECOGNISES
 _MISCOUNT: Final = FaultName.MISCOUNT
@@ -60,8 +62,9 @@ FOUND_BY_SELF_TEST: Final = (
     (FaultName.MISCOUNT, FaultCode.SENSOR, "card sensor"),
 )
 
-# What a cycle's generator gives: waiting times, and at its end the outcome and the number of cards moved.
-Steps = Generator[float, None, tuple[Outcome, int]]
+# What a cycle's generator gives: waiting times, and at its end its course and the number of cards counted. What the
+# device reports then is in the table of worked sequences.
+Steps = Generator[float, None, tuple[Course, int]]
 Report = Callable[..., None]
 
 
@@ -79,7 +82,7 @@ def _to_nobody(what: type[EventMessage], **fields: object) -> None:
 class Mechanics(ABC):
     """The parts that both devices share. A subclass has the cycles, and says what prevents a command."""
 
-    cycles: ClassVar[dict[type[Command], Cycle]]
+    role: ClassVar[DeviceRole]
     exit: ClassVar[Spot]
     works_at: tuple[Spot, ...]  # where the cycles that can sleep move cards
     check_s: ClassVar[float] = 2.0  # a self test, or the check after a jam
@@ -111,6 +114,8 @@ class Mechanics(ABC):
         self._presented_by = 0  # the command whose cards lie at the exit
         self._dealt = False  # those cards were dealt, so their kinds may be reported once they are taken
         self._face_up_told = 0
+        self._failed_parts: list[tuple[FaultCode, str]] = []  # what the last self-test found
+        self._works: dict[tuple[type[Command], bool], Work | None] = {}  # by command, and whether it holds
 
     # --- what the firmware calls ------------------------------------------------------------------------------------
 
@@ -167,8 +172,8 @@ class Mechanics(ABC):
         if self._asleep and self.deadline <= now:
             self._get_up()
             assert self.doing is not None
-            outcome, cards = self._whole_cycle(self.doing)
-            self._end(outcome, cards, self.deadline)
+            course, cards = self._whole_cycle(self.doing)
+            self._end(course, cards, self.deadline)
             return
         while self.deadline <= now:
             self._step(self.deadline)
@@ -189,7 +194,7 @@ class Mechanics(ABC):
         self._asleep = False
         self.cards.awake(self.works_at)
 
-    def power_lost(self) -> None:
+    def power_lost(self, *, memory_kept: bool = False) -> None:
         """Everything stops where it is. A jam stays a jam: the sensor finds it again."""
         self.wake()
         self._stop()
@@ -197,8 +202,9 @@ class Mechanics(ABC):
         self.doing = None
         self.report = _to_nobody
         self.locked = self._broken = False
-        self.last_cycle, self.last_outcome = 0, Outcome.COMPLETE
-        self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
+        if not memory_kept:
+            self.last_cycle, self.last_outcome = 0, Outcome.COMPLETE
+            self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
         self._presented_by, self._dealt = 0, False
 
     def fail(self) -> None:
@@ -211,6 +217,7 @@ class Mechanics(ABC):
     def renew(self, capabilities: frozenset[Capability]) -> None:
         """These are the mechanics of another device, without power and without faults, around the same cards."""
         self.capabilities = capabilities
+        self._works.clear()
         self.mode = Mode.READY
         self.door_open = self.way_blocked = False
         self._armed.clear()
@@ -218,7 +225,8 @@ class Mechanics(ABC):
     def set_locked(self, locked: bool) -> None:
         """Lock or unlock doors and card ways."""
         self.locked = locked
-        self.report(Door, state=DoorState.LOCKED if locked else DoorState.UNLOCKED)
+        for step in ENDINGS["Lock" if locked else "Unlock"][COMPLETE].steps:
+            self.report(step.event, state=step.door)
 
     @abstractmethod
     def sensed(self) -> dict[str, int]:
@@ -256,7 +264,7 @@ class Mechanics(ABC):
         stuck = self._stuck()
         return self.cards.move_top(1, stuck, target) if self.cards.count(stuck) else []
 
-    def set_door(self, is_open: bool) -> bool:
+    def set_door(self, is_open: bool, now: float) -> bool:
         """A person opens or closes the door; False if it is locked."""
         if self.locked and is_open:
             return False
@@ -264,8 +272,9 @@ class Mechanics(ABC):
             self.wake()
             self.door_open = is_open
             if is_open and self._steps is not None:
-                self._end(Outcome.STOPPED, -1, self._started)
-            self.report(Door, state=DoorState.OPEN if is_open else DoorState.CLOSED)
+                self._end(Course.DOOR, -1, now)
+            else:
+                self.report(Door, state=DoorState.OPEN if is_open else DoorState.CLOSED)
         return True
 
     def arm(self, fault: FaultName, after_cards: int = 0) -> None:
@@ -295,8 +304,15 @@ class Mechanics(ABC):
         return capability in self.capabilities
 
     def _able(self, command: AnyCommand) -> bool:
-        """Whether this device was built for this command."""
-        return type(command) in self.cycles
+        """Whether this device was built for this command. One that cannot hold looks at the field `hold` later."""
+        return self._work(command) is not None or (type(command) is Dispense and self.role is DeviceRole.SHOE)
+
+    def _work(self, command: AnyCommand) -> Work | None:
+        """What the table of worked sequences says of this command."""
+        key = (type(command), type(command) is Dispense and command.hold)
+        if key not in self._works:
+            self._works[key] = work_of(command, self.role, self.capabilities)
+        return self._works[key]
 
     @abstractmethod
     def _hindrance(self, command: AnyCommand) -> Reason | None:
@@ -311,7 +327,7 @@ class Mechanics(ABC):
         """When the cycle of a command ends if nothing interferes; None if it must go step by step."""
 
     @abstractmethod
-    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Course, int]:
         """The cycle in one go: the result of its steps if nothing interferes."""
 
     @abstractmethod
@@ -377,8 +393,8 @@ class Mechanics(ABC):
             self.deadline = now + next(self._steps)
         except StopIteration as end:
             self._steps = None
-            outcome, cards = end.value
-            self._end(outcome, cards, now)
+            course, cards = end.value
+            self._end(course, cards, now)
 
     def _hit(self, command: AnyCommand, now: float) -> bool:
         """A card is about to move; True if an armed fault has ended or stopped the cycle instead."""
@@ -390,31 +406,59 @@ class Mechanics(ABC):
         if self._goes_wrong(FaultName.JAM):
             self.way_blocked = True
             self.jams += 1
-            self.report(Jam, command=command.id, place=Place[self._stuck().place.name])
-            self._end(Outcome.JAMMED, -1, now)
+            self._end(Course.JAM, -1, now)
             return True
         if self._goes_wrong(FaultName.INCOMPLETE_CYCLE):
-            self._end(Outcome.INCOMPLETE, -1, now)
+            self._end(Course.GIVEN_UP, -1, now)
             return True
         return False
 
-    def _end(self, outcome: Outcome, cards: int, now: float) -> None:
+    def _end(self, course: Course, cards: int, now: float) -> None:
+        """The cycle has ended: the table of worked sequences says what is reported, and in which order."""
         command = self.doing
         assert command is not None
+        work = self._work(command)
+        assert work is not None
+        ending = ENDINGS[work.name][course]
         self._stop()
         self.cycles_done += 1
         self.doing = None
-        self.last_cycle, self.last_outcome = command.id, outcome
-        failed = outcome is _FAILED or self._broken
-        self.mode = _JAMMED if self.way_blocked else Mode.FAILED if failed else _READY
-        self.report(
-            CycleDone,
-            command=command.id,
-            cycle=self.cycles[type(command)],
-            outcome=outcome,
-            cards=cards,
-            duration_ms=max(0, int((now - self._started) * 1000 + 0.5)),
-        )
+        jammed = self.way_blocked or type(command) is ClearJam  # which has not found the way clear
+        self.mode = ending.mode if ending.mode is not None else _JAMMED if jammed else _READY
+        if self._broken and self.mode is _READY:
+            self.mode = Mode.FAILED
+        for step in ending.steps:
+            if step.needs is None or step.needs in self.capabilities:
+                self._tell(step, work, command, cards, now)
+
+    def _tell(self, step: SequenceStep, work: Work, command: AnyCommand, cards: int, now: float) -> None:
+        """Report one event of a sequence."""
+        number = cards_reported(step.cards, cards, self.capabilities) if step.cards else -1
+        if step.event is Door:
+            self.report(Door, state=step.door)
+        elif step.event is Fault:
+            for code, text in self._failed_parts:
+                self.report(Fault, code=code, text=f"{text} failed its test")
+        elif step.event is Jam:
+            self.report(Jam, command=command.id, place=Place[self._stuck().place.name])
+        elif step.event is CycleDone:
+            assert step.outcome is not None
+            self.last_cycle, self.last_outcome = command.id, step.outcome
+            self.report(
+                CycleDone,
+                command=command.id,
+                cycle=work.cycle,
+                outcome=step.outcome,
+                cards=number,
+                duration_ms=max(0, int((now - self._started) * 1000 + 0.5)),
+            )
+        else:
+            assert step.place is not None
+            fields: dict[str, object] = {"command": command.id, "place": step.place, "cards": number}
+            if step.event is CardsCounted:
+                spot = Spot(CardPlace[step.place.name])
+                fields["kinds"] = self.cards.kinds(spot) if self.can(Capability.RECOGNISES) else []
+            self.report(step.event, **fields)
 
     def _stop(self) -> None:
         if self._steps is not None:
@@ -425,13 +469,11 @@ class Mechanics(ABC):
 
     def _clear_jam(self) -> Steps:
         yield self.check_s
-        return (Outcome.JAMMED if self.way_blocked else Outcome.COMPLETE), 0
+        return (Course.JAM if self.way_blocked else COMPLETE), 0
 
     def _self_test(self) -> Steps:
         """Finds the faults of motors and sensors before they do harm."""
         yield self.check_s
-        broken = [(code, text) for fault, code, text in FOUND_BY_SELF_TEST if fault in self._armed]
-        for code, text in broken:
-            self.faults += 1
-            self.report(Fault, code=code, text=f"{text} failed its test")
-        return (Outcome.FAILED if broken else Outcome.COMPLETE), 0
+        self._failed_parts = [(code, text) for fault, code, text in FOUND_BY_SELF_TEST if fault in self._armed]
+        self.faults += len(self._failed_parts)
+        return (Course.FAULT if self._failed_parts else COMPLETE), 0

@@ -10,18 +10,14 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     Capability,
     CardsPresent,
-    ClearJam,
-    Command,
-    Cycle,
+    DeviceRole,
     Dispense,
     Eject,
-    Outcome,
     Place,
     Reason,
     Release,
-    SelfTest,
-    StackPresented,
 )
+from firmware_bridge.wire.sequences import Course
 from simulators.devices.cards import DECK_SIZE, TOP, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
@@ -35,13 +31,7 @@ _WIRE_PLACE: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names 
 class ShoeMechanics(Mechanics):
     """Feeds cards from the top of the deck in the shoe to the exit, stack by stack."""
 
-    cycles: ClassVar[dict[type[Command], Cycle]] = {
-        Dispense: Cycle.DISPENSE,
-        Release: Cycle.RELEASE,
-        Eject: Cycle.EJECT,
-        ClearJam: Cycle.CLEAR_JAM,
-        SelfTest: Cycle.SELF_TEST,
-    }
+    role: ClassVar[DeviceRole] = DeviceRole.SHOE
     exit: ClassVar[Spot] = EXIT
     card_s: ClassVar[float] = 0.15
     present_s: ClassVar[float] = 0.3
@@ -71,9 +61,6 @@ class ShoeMechanics(Mechanics):
 
     def _stuck(self) -> Spot:
         return SHOE if self.cards.count(SHOE) else HELD
-
-    def _able(self, command: AnyCommand) -> bool:
-        return super()._able(command) and (type(command) is not Release or self.can(Capability.HOLDS_STACK))
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         exit_occupied = self.cards.count(self.exit) > 0
@@ -129,10 +116,10 @@ class ShoeMechanics(Mechanics):
         yield self.present_s
         return self._dispensed(command, target)
 
-    def _dispensed(self, command: Dispense, target: Spot) -> tuple[Outcome, int]:
+    def _dispensed(self, command: Dispense, target: Spot) -> tuple[Course, int]:
         counted = self._counted(self.cards.count(target))
-        self._presented(command, target, counted, dealt=True)
-        return (COMPLETE if counted == command.cards else Outcome.INCOMPLETE), counted
+        self._presented(command, target, dealt=True)
+        return (COMPLETE if counted == command.cards else Course.INCOMPLETE), counted
 
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
         if not isinstance(command, Dispense):
@@ -141,7 +128,7 @@ class ShoeMechanics(Mechanics):
             return None
         return after(now, self.card_s, command.cards) + self.present_s
 
-    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Course, int]:
         assert isinstance(command, Dispense)
         target = HELD if command.hold else self.exit
         self.cards_moved += len(self.cards.deal(command.cards, SHOE, target))
@@ -151,18 +138,17 @@ class ShoeMechanics(Mechanics):
         yield self.present_s
         self.cards.move_all(HELD, self.exit)
         counted = self._counted(self.cards.count(self.exit))
-        self._presented(command, self.exit, counted, dealt=True)
-        return Outcome.COMPLETE, counted
+        self._presented(command, self.exit, dealt=True)
+        return COMPLETE, counted
 
     def _eject(self, command: AnyCommand) -> Steps:
         yield self.eject_s
         moved = len(self.cards.move_all(SHOE, self.exit)) + len(self.cards.move_all(HELD, self.exit))
         self.cards_moved += moved
         counted = self._counted(moved) if self.can(Capability.COUNTS) else -1
-        self._presented(command, self.exit, counted, dealt=False)
-        return Outcome.COMPLETE, counted
+        self._presented(command, self.exit, dealt=False)
+        return COMPLETE, counted
 
-    def _presented(self, command: AnyCommand, target: Spot, counted: int, *, dealt: bool) -> None:
+    def _presented(self, command: AnyCommand, target: Spot, *, dealt: bool) -> None:
         if target is not HELD:
             self._present(command, dealt)
-        self.report(StackPresented, command=command.id, place=_WIRE_PLACE[target], cards=counted)

@@ -10,22 +10,17 @@ from typing import ClassVar, Final
 from firmware_bridge.wire.messages import (
     AnyCommand,
     Capability,
-    CardsCounted,
-    ClearJam,
-    Command,
-    Cycle,
     Deliver,
+    DeviceRole,
     Eject,
-    Outcome,
     Place,
     Reason,
-    SelfTest,
     Shuffle,
-    StackPresented,
 )
+from firmware_bridge.wire.sequences import Course
 from simulators.devices.cards import BOTTOM, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
-from simulators.devices.mechanics import FLOOR, Mechanics, Steps, after
+from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
 from simulators.devices.shuffling import Shelf
 from simulators.devices.shuffling import ShuffleModel as Shuffling
 
@@ -37,13 +32,7 @@ SHOE: Final = Spot(CardPlace.SHOE)
 class ShufflerMechanics(Mechanics):
     """Shuffles what lies in the infeed, and delivers it into the shoe or out to the dealer."""
 
-    cycles: ClassVar[dict[type[Command], Cycle]] = {
-        Shuffle: Cycle.SHUFFLE,
-        Deliver: Cycle.DELIVER,
-        Eject: Cycle.EJECT,
-        ClearJam: Cycle.CLEAR_JAM,
-        SelfTest: Cycle.SELF_TEST,
-    }
+    role: ClassVar[DeviceRole] = DeviceRole.SHUFFLER
     exit: ClassVar[Spot] = Spot(CardPlace.EXIT, 1)
     card_s: ClassVar[float] = 0.3
     gather_s: ClassVar[float] = 2.0
@@ -134,16 +123,13 @@ class ShufflerMechanics(Mechanics):
                 cards.move_all(Spot(CardPlace.SHELVES, shelf), INFEED if more else OUTPUT, BOTTOM)
         return self._shuffled(command)
 
-    def _shuffled(self, command: Shuffle) -> tuple[Outcome, int]:
+    def _shuffled(self, command: Shuffle) -> tuple[Course, int]:
         cards = self.cards
         seen = cards.pile(OUTPUT)
         if self.can(Capability.RECOGNISES):
             self._seen(seen, Place.OUTPUT)
         counted = self._counted(len(seen)) if self.can(Capability.COUNTS) else -1
-        if counted >= 0:
-            kinds = cards.kinds(OUTPUT) if self.can(Capability.RECOGNISES) else []
-            self.report(CardsCounted, command=command.id, place=Place.OUTPUT, cards=counted, kinds=kinds)
-        return (Outcome.INCOMPLETE if cards.count(INFEED) else Outcome.COMPLETE), counted
+        return (Course.INCOMPLETE if cards.count(INFEED) else COMPLETE), counted
 
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
         if not isinstance(command, Shuffle):
@@ -153,7 +139,7 @@ class ShufflerMechanics(Mechanics):
             now = after(now, self.card_s, number) + self.gather_s
         return now
 
-    def _whole_cycle(self, command: AnyCommand) -> tuple[Outcome, int]:
+    def _whole_cycle(self, command: AnyCommand) -> tuple[Course, int]:
         assert isinstance(command, Shuffle)
         cards = self.cards
         pile = cards.pile(INFEED)
@@ -172,8 +158,7 @@ class ShufflerMechanics(Mechanics):
             self.fed_shoe()
         else:
             self._present(command, dealt=False)
-            self.report(StackPresented, command=command.id, place=Place.EXIT, cards=counted)
-        return Outcome.COMPLETE, counted
+        return COMPLETE, counted
 
     def _eject(self, command: AnyCommand) -> Steps:
         yield self.deliver_s
@@ -183,5 +168,4 @@ class ShufflerMechanics(Mechanics):
         self.cards_moved += moved
         counted = self._counted(moved) if self.can(Capability.COUNTS) else -1
         self._present(command, dealt=False)
-        self.report(StackPresented, command=command.id, place=Place.EXIT, cards=counted)
-        return Outcome.COMPLETE, counted
+        return COMPLETE, counted

@@ -1,6 +1,7 @@
 """Defects that a maker's firmware may have, one for each point of the conformance test, which must find exactly that.
 
-A simulated device gets one by its `build`: `SimulatedTable(build=DEFECTS["frame.crc"])`.
+A simulated device gets one by its `build`: `SimulatedTable(build=DEFECTS["frame.crc"])`. MECHANICAL has the defects in
+what a device does with cards, or says about them; more than one point may find such a defect.
 """
 
 from simulators.faulty_firmware import (  # noqa: F401 - they fill the list
@@ -8,10 +9,13 @@ from simulators.faulty_firmware import (  # noqa: F401 - they fill the list
     commands,
     events,
     frame,
+    hands,
     link,
+    moves,
     packets,
+    reports,
     session,
 )
-from simulators.faulty_firmware.book import DEFECTS
+from simulators.faulty_firmware.book import DEFECTS, MECHANICAL, MechanicalDefect
 
-__all__ = ["DEFECTS"]
+__all__ = ["DEFECTS", "MECHANICAL", "MechanicalDefect"]

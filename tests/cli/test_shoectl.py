@@ -25,6 +25,7 @@ from controller.cli.shoectl import VERBS as SECTIONS
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortSettings
 from firmware_bridge.tools.conform import PointResult
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.faults import FaultName
 from simulators.pipes.usb_backend import SoftwareUsb
 from tests.support import terminal as ptys
@@ -334,9 +335,39 @@ def test_conform(plugged: Plugged) -> None:
     assert result.stdout.splitlines()[-1] == "2 tests: 2 passed, 0 failed, 0 skipped"
     lines = json_lines(shoectl("conform", plugged.shoe, *only, "--json").stdout)
     assert [line["verdict"] for line in lines[:-1]] == ["passed", "passed"]
-    assert lines[-1] == {"summary": {"passed": 2, "failed": 0, "skipped": 0}}
+    assert lines[-1]["summary"] == {"passed": 2, "failed": 0, "skipped": 0}
+    assert lines[-1]["not_covered"] == []
     assert "unknown test levitation" in complaint(shoectl("conform", plugged.shoe, "--only", "levitation"), 2)
     assert shoectl("conform", plugged.shoe, "--with-cards").exit_code == 2
+
+
+def test_conform_asks_a_person_and_lists_what_was_not_covered(plugged: Plugged) -> None:
+    def door(is_open: bool) -> None:
+        plugged.do(lambda table, now: table.shoe.door(is_open, now))
+
+    only = ["--only", "hands.door", "--only", "hands.jam", "--only", "sequence.lock"]
+    plugged.do(lambda table, now: table.shoe.load(Spot(CardPlace.TABLE, 0), now))
+    with ptys.Terminal("conform", plugged.shoe, "--interactive", "--yes", *only, columns=400) as person:
+        person.until("Open the door of the device.")
+        door(True)
+        person.press("\n")
+        person.until("Close the door of the device.")
+        door(False)
+        person.press("\n")
+        person.until("Block the card path")
+        person.press("s\n")
+        assert person.end() == 0
+    assert "passed   hands.door" in person.shown
+    assert "3 tests: 2 passed, 0 failed, 1 skipped" in person.shown
+    (line,) = [line for line in person.shown.splitlines() if "not covered" in line]
+    assert "hands.jam: the person did not do this: Block the card path" in line
+
+
+def test_conform_without_anybody_at_the_terminal_skips_what_needs_hands(plugged: Plugged) -> None:
+    words = ["conform", plugged.shoe, "--interactive", "--yes", "--json", "--only", "hands.door", "--only", "hands.jam"]
+    *results, end = json_lines(shoectl(*words, input="").stdout)
+    assert [result["verdict"] for result in results] == ["skipped", "skipped"]
+    assert [point["name"] for point in end["not_covered"]] == ["hands.door", "hands.jam"]
 
 
 def test_conform_that_fails(mocker: Any) -> None:

@@ -89,6 +89,7 @@ LAYERS: dict[str, set[str]] = {
         "simulators.control",
         "simulators.table",
         "simulators.campaign",
+        "simulators.faulty_firmware",
     },
 }
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from firmware_bridge.tools.conform import conform
 from firmware_bridge.tools.probe import FoundDevice, probe
 from firmware_bridge.wire.messages import CycleDone, Dispense, Door, DoorState, EventMessage, Jam, Lock, Outcome
 from simulators.control import SOCKET_NAME
@@ -97,6 +98,21 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
             return await work
 
     return asyncio.run(limited())
+
+
+# --- defects ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_defect_can_be_switched_on(tmp_path: Path) -> None:
+    def found(address: str) -> str:
+        (result,) = run(conform(address, only=["question.clock"]))
+        return str(result.verdict)
+
+    with simulators(tmp_path, "--speed", "1", "--defect", "LivesInSeconds") as addresses:
+        assert found(addresses["shoe"]) == "failed"
+    result = CliRunner().invoke(cli, ["run", "--defect", "Levitates"])
+    assert result.exit_code == 2
+    assert "unknown defect 'Levitates'" in result.stderr
 
 
 # --- running ----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,25 @@ from firmware_bridge.tools.conform import (  # noqa: F401, I001
     event_points,
     cards_points,
     hindrance_points,
+    refusal_points,
+    sequence_points,
+    hands_points,
 )
+from firmware_bridge.tools.conform.coverage import OUTSIDE, not_covered
+from firmware_bridge.tools.conform.person import HandTask
 from firmware_bridge.tools.conform.point import POINTS, Point, chosen
 from firmware_bridge.tools.conform.run import AFTERWARDS, Conformance, PointResult, conform, run_points
 
-__all__ = ["AFTERWARDS", "POINTS", "Conformance", "Point", "PointResult", "chosen", "conform", "run_points"]
+__all__ = [
+    "AFTERWARDS",
+    "OUTSIDE",
+    "POINTS",
+    "Conformance",
+    "HandTask",
+    "Point",
+    "PointResult",
+    "chosen",
+    "conform",
+    "not_covered",
+    "run_points",
+]

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from firmware_bridge.tools.conform.link_talk import QUIET_S, Steps
+from firmware_bridge.tools.conform.person import HandTask
 from firmware_bridge.tools.conform.point import point
-from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, in_words, must_be_refused, read
+from firmware_bridge.tools.conform.reading import (
+    Failed,
+    Greeting,
+    Skipped,
+    in_words,
+    must_be_refused,
+    number_of,
+    read,
+)
 from firmware_bridge.tools.conform.talk import Talk
+from firmware_bridge.tools.conform.trace import CycleTrace
 from firmware_bridge.wire.messages import (
     Capability,
     Command,
+    Counters,
     CycleDone,
     DeviceRole,
     Dispense,
@@ -22,8 +33,10 @@ from firmware_bridge.wire.messages import (
     SelfTest,
     Shuffle,
     StackPresented,
+    Status,
     describe_message,
 )
+from firmware_bridge.wire.sequences import work_of
 
 CYCLE_S = 180.0  # longer than any shuffle that a casino would accept
 LIMIT_S = CYCLE_S + 30
@@ -87,6 +100,41 @@ def ended(talk: Talk, command: Command) -> Steps[CycleDone]:
     raise Failed(f"expected CycleDone of {describe_message(command)} within {CYCLE_S:g} s")
 
 
+def cycle(talk: Talk, greeting: Greeting, command: Command, while_it_runs: HandTask | None = None) -> Steps[CycleTrace]:
+    """Run a cycle to its end, and return what the device reported of it."""
+    before, counted, since = yield from _before(talk)
+    yield from start(talk, command)
+    meanwhile = yield from talk.status()
+    if while_it_runs:
+        yield from talk.by_hand(while_it_runs)
+    yield from ended(talk, command)
+    return (yield from _trace(talk, greeting, command, (before, meanwhile, counted), since))
+
+
+def _before(talk: Talk) -> Steps[tuple[Status, Counters, int]]:
+    """What the device says before a cycle, and the number of its newest event."""
+    counted = yield from talk.counters()
+    before = yield from talk.status()
+    return before, counted, max(map(number_of, talk.events), default=0)
+
+
+def _trace(
+    talk: Talk, greeting: Greeting, command: Command, said: tuple[Status, Status, Counters], since: int
+) -> Steps[CycleTrace]:
+    """What was reported of a cycle that has ended; kept for the points about worked sequences."""
+    before, meanwhile, counted = said
+    yield from talk.rest(QUIET_S)
+    after = yield from talk.status()
+    counted_after = yield from talk.counters()
+    work = work_of(command, DeviceRole(greeting.role), greeting.capabilities)
+    if work is None:
+        raise Failed(f"{describe_message(command)} was carried out, but the device lacks a capability for it")
+    events = [event for event in talk.events if number_of(event) > since]
+    trace = CycleTrace(greeting, command, work, before, meanwhile, after, counted, counted_after, events)
+    talk.traces[work.name] = trace
+    return trace
+
+
 @point("cards.busy", "Commands", "While a cycle runs a second one gets BUSY, and questions are answered.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_busy(talk: Talk) -> Steps[None]:
@@ -141,8 +189,9 @@ def cards_once(talk: Talk) -> Steps[None]:
     """Repeated while its cycle runs, over a new link, and after its end."""
     greeting = yield from greet_idle(talk)
     command = yield from _movement(talk, greeting)
-    before = yield from talk.counters()
+    found, before, since = yield from _before(talk)
     first = yield from start(talk, command)
+    meanwhile = yield from talk.status()
     yield from _again(talk, command, first)
     talk.leave()
     yield from talk.greet()
@@ -156,6 +205,7 @@ def cards_once(talk: Talk) -> Steps[None]:
     yield from talk.rest(QUIET_S)
     after = yield from talk.counters()
     wanted = {"effects": 1, "cycles": 1}
+    yield from _trace(talk, greeting, command, (found, meanwhile, before), since)
     if isinstance(command, Dispense):
         wanted["cards_moved"] = command.cards
         _one_stack(talk, command)
@@ -185,11 +235,14 @@ def cards_replay(talk: Talk) -> Steps[None]:
     """The link ends right after the command was accepted."""
     greeting = yield from greet_idle(talk)
     command = yield from _movement(talk, greeting)
+    before, counted, since = yield from _before(talk)
     yield from start(talk, command)
+    meanwhile = yield from talk.status()
     talk.leave()
     yield from talk.rest(OFFLINE_S)
     yield from talk.greet()
     yield from ended(talk, command)
+    yield from _trace(talk, greeting, command, (before, meanwhile, counted), since)
     if isinstance(command, Dispense):
         _one_stack(talk, command)
 

@@ -25,7 +25,7 @@ from firmware_bridge.wire.messages import (
 DECK = 53
 
 
-def _greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
+def greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
     """Greet a device that could start a cycle, except for its cards."""
     greeting = yield from greet_idle(talk)
     status = yield from talk.status()
@@ -34,7 +34,8 @@ def _greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
     return greeting, status
 
 
-def _refused_with_cards(talk: Talk, command: Command, reason: Reason, status: Status) -> Steps[None]:
+def refused_with_cards(talk: Talk, command: Command, reason: Reason, status: Status) -> Steps[None]:
+    """Give a command that must be refused as the cards lie."""
     why = f"{describe_message(command)} with {_cards(status)}"
     yield from talk.refused(command.encode(), reason, why)
 
@@ -48,13 +49,11 @@ def _cards(status: Status) -> str:
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_bad_count(talk: Talk) -> Steps[None]:
     """Checked before the cards."""
-    greeting, status = yield from _greet_ready(talk)
+    greeting, status = yield from greet_ready(talk)
     if greeting.role != DeviceRole.SHOE:
         raise Skipped("only a shoe can dispense")
     for cards in (0, -1, DECK + 1):
-        yield from _refused_with_cards(
-            talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status
-        )
+        yield from refused_with_cards(talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status)
 
 
 @point(
@@ -66,7 +65,7 @@ def cards_bad_count(talk: Talk) -> Steps[None]:
 )
 def cards_no_cards(talk: Talk) -> Steps[None]:
     """One card more than available, or an empty place."""
-    greeting, status = yield from _greet_ready(talk)
+    greeting, status = yield from greet_ready(talk)
     id, boot = talk.next_id(), greeting.boot
     if greeting.role == DeviceRole.SHOE and 0 <= status.inside_cards < DECK:
         command: Command = Dispense(id, boot, status.inside_cards + 1)
@@ -76,14 +75,14 @@ def cards_no_cards(talk: Talk) -> Steps[None]:
         command = Deliver(id, boot)
     else:
         raise Skipped(f"no place has too few cards: {_cards(status)}")
-    yield from _refused_with_cards(talk, command, Reason.NO_CARDS, status)
+    yield from refused_with_cards(talk, command, Reason.NO_CARDS, status)
 
 
 @point("cards.occupied", "Commands", "A cycle that would move cards onto others is refused.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_occupied(talk: Talk) -> Steps[None]:
     """EXIT_OCCUPIED, or OUTPUT_OCCUPIED of a shuffler. A shoe presents a stack first, if its exit is empty."""
-    greeting, status = yield from _greet_ready(talk)
+    greeting, status = yield from greet_ready(talk)
     boot = greeting.boot
     if greeting.role == DeviceRole.SHOE and status.exit_cards == 0 and status.inside_cards > 1:
         first = Dispense(talk.next_id(), boot, 1)
@@ -107,15 +106,15 @@ def cards_occupied(talk: Talk) -> Steps[None]:
 @point("cards.not_jammed", "Commands", "ClearJam without a jam gets NOT_JAMMED.", limit_s=LIMIT_S, with_cards=True)
 def cards_not_jammed(talk: Talk) -> Steps[None]:
     """The device is ready, so there is nothing to clear."""
-    greeting, status = yield from _greet_ready(talk)
-    yield from _refused_with_cards(talk, ClearJam(talk.next_id(), greeting.boot), Reason.NOT_JAMMED, status)
+    greeting, status = yield from greet_ready(talk)
+    yield from refused_with_cards(talk, ClearJam(talk.next_id(), greeting.boot), Reason.NOT_JAMMED, status)
 
 
 @point("cards.events_full", "Commands", "With room for fewer than 8 more events no cycle starts.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_events_full(talk: Talk) -> Steps[None]:
     """Filled with events of the lock that are not stored."""
-    greeting, _ = yield from _greet_ready(talk)
+    greeting, _ = yield from greet_ready(talk)
     greeting.require(Capability.LOCKS, NO_EVENTS)
     if (yield from talk.fill(greeting)) is None:
         raise Skipped(f"the device keeps more than {FILL_MAX} events")

@@ -45,10 +45,15 @@ class Greeting:
     fields: list[Any]
     boot: int  # of OPENED
 
+    @property
+    def capabilities(self) -> list[int]:
+        """What the device says it can do."""
+        listed = self.fields[9] if len(self.fields) > 9 else []
+        return listed if isinstance(listed, list) else []
+
     def can(self, capability: Capability) -> bool:
         """Whether the device says it can do this."""
-        listed = self.fields[9] if len(self.fields) > 9 else []
-        return isinstance(listed, list) and capability in listed
+        return capability in self.capabilities
 
     def require(self, capability: Capability, consequence: str = "") -> None:
         """Skip the point if the device lacks this capability."""

@@ -1,7 +1,7 @@
 """Runs the points of the conformance test one after another: as a pure class, or on a port with asyncio.
 
 A conforming device takes about half a minute. Whatever the device does, no run takes longer than `RUN_LIMIT_S`, or
-`RUN_WITH_CARDS_LIMIT_S` with cards.
+`RUN_WITH_CARDS_LIMIT_S` with cards, except for a person's hands.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortLost, PortSettings, open_port
+from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortError, PortLost, PortSettings, open_port
 from firmware_bridge.tools.conform.link_talk import Steps
+from firmware_bridge.tools.conform.person import HandTask
 from firmware_bridge.tools.conform.point import Point, chosen
 from firmware_bridge.tools.conform.reading import Failed, Skipped
 from firmware_bridge.tools.conform.talk import Talk
@@ -24,6 +25,8 @@ from firmware_bridge.wire.messages import Command, Indicate, Light
 
 RUN_LIMIT_S = 180.0
 RUN_WITH_CARDS_LIMIT_S = 900.0
+RUN_INTERACTIVE_LIMIT_S = 4 * 3600.0
+REOPEN_TRIES, REOPEN_EVERY_S = 120, 0.5  # for a device that was switched off and on
 RESTORE_S = 10.0  # for restoring the lock and the light
 
 # The device has seen command ids and handed over events that its own host does not know.
@@ -47,7 +50,7 @@ class PointResult:
 
 class Conformance:
     """One run. Call `take_output` after every other call, and `tick` at `deadline`; `tick` and `receive` return
-    new results."""
+    new results. While `task` is set, a person is asked to do something; `answer` says whether it was done."""
 
     def __init__(
         self,
@@ -56,14 +59,17 @@ class Conformance:
         now: float,
         with_cards: bool = False,
         slow: bool = False,
+        interactive: bool = False,
         only: Collection[str] = (),
     ) -> None:
-        self.points = chosen(with_cards=with_cards, slow=slow)
+        self.points = chosen(with_cards=with_cards, slow=slow, interactive=interactive)
         if only:
             self.points = [point for point in self.points if point.name in only]
         self.results: list[PointResult] = []
-        self._ends_at = now + (RUN_WITH_CARDS_LIMIT_S if with_cards else RUN_LIMIT_S)
+        limit_s = RUN_WITH_CARDS_LIMIT_S if with_cards else RUN_LIMIT_S
+        self._ends_at = now + (RUN_INTERACTIVE_LIMIT_S if interactive else limit_s)
         self._talk = Talk(host_boot, now)
+        self._talk.interactive = interactive
         self._steps = self._run()
         self._deadline = now
         self.take_output = self._talk.take_output
@@ -86,6 +92,16 @@ class Conformance:
         """Process bytes from the device."""
         self._talk.now = now
         self._talk.receive(data)
+        return self._resume(now)
+
+    @property
+    def task(self) -> HandTask | None:
+        """What a person is asked to do now."""
+        return self._talk.task if self._talk.task_done is None else None
+
+    def answer(self, done: bool, now: float) -> list[PointResult]:
+        """The person has done the task, or will not."""
+        self._talk.task_done = done
         return self._resume(now)
 
     def lost(self, why: str) -> list[PointResult]:
@@ -162,31 +178,56 @@ class Conformance:
 # --- in real time -----------------------------------------------------------------------------------------------------
 
 
+Incoming = asyncio.Queue[bytes | PortLost | bool]  # True or False: what a person answers
+Ask = Callable[[HandTask, Callable[[bool], None]], None]  # asks a person, who answers later
+Write = Callable[[bytes], None]
+
+
 async def run_points(
-    write: Callable[[bytes], None],
-    incoming: asyncio.Queue[bytes | PortLost],
+    write: Write,
+    incoming: Incoming,
     *,
     report: Callable[[PointResult], None] = lambda result: None,
     with_cards: bool = False,
     slow: bool = False,
+    ask: Ask | None = None,
+    reopen: Callable[[], Awaitable[Write | None]] | None = None,
     only: Collection[str] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> list[PointResult]:
-    """Run the points on an open port; each result is passed to `report` as soon as it is known."""
-    boot = random_boot()
-    run = Conformance(host_boot=boot, now=clock(), with_cards=with_cards, slow=slow, only=only)
+    """Run the points on an open port; each result is passed to `report` as soon as it is known. With `ask`, the run is
+    interactive; `reopen` is called when the port is lost because the device was switched off."""
+    run = Conformance(
+        host_boot=random_boot(), now=clock(), with_cards=with_cards, slow=slow, interactive=ask is not None, only=only
+    )
+    asked: HandTask | None = None
+    switched_off = False  # in this point
     while not run.finished:
         try:
             got = await asyncio.wait_for(incoming.get(), max(0.0, run.deadline - clock()))
         except TimeoutError:
             fresh = run.tick(clock())
         else:
-            fresh = run.lost(got.detail) if isinstance(got, PortLost) else run.receive(got, clock())
+            again = await reopen() if isinstance(got, PortLost) and reopen and switched_off else None
+            if again:
+                write, fresh = again, []
+            elif isinstance(got, PortLost):
+                fresh = run.lost(got.detail)
+            elif isinstance(got, bool):
+                fresh, asked = run.answer(got, clock()), None
+            else:
+                fresh = run.receive(got, clock())
         for result in fresh:
             report(result)
+            switched_off = False
         data = run.take_output()
         if data:
             write(data)
+        if run.task is not asked:
+            asked = run.task
+            switched_off = switched_off or asked is HandTask.POWER_CYCLE
+            if ask and asked:
+                ask(asked, incoming.put_nowait)
     return run.results
 
 
@@ -196,13 +237,27 @@ async def conform(
     report: Callable[[PointResult], None] = lambda result: None,
     with_cards: bool = False,
     slow: bool = False,
+    ask: Ask | None = None,
     only: Collection[str] = (),
     settings: PortSettings = DEFAULT_SETTINGS,
 ) -> list[PointResult]:
     """Run the points against the device at this address; raises PortError if the port cannot be opened."""
-    incoming: asyncio.Queue[bytes | PortLost] = asyncio.Queue()
+    incoming: Incoming = asyncio.Queue()
     port = await open_port(address, incoming.put_nowait, incoming.put_nowait, settings)
+
+    async def reopen() -> Write | None:
+        nonlocal port
+        port.close()
+        for _ in range(REOPEN_TRIES):
+            await asyncio.sleep(REOPEN_EVERY_S)
+            with contextlib.suppress(PortError):
+                port = await open_port(address, incoming.put_nowait, incoming.put_nowait, settings)
+                return port.write
+        return None
+
     try:
-        return await run_points(port.write, incoming, report=report, with_cards=with_cards, slow=slow, only=only)
+        return await run_points(
+            port.write, incoming, report=report, with_cards=with_cards, slow=slow, ask=ask, reopen=reopen, only=only
+        )
     finally:
         port.close()

@@ -14,6 +14,7 @@ from firmware_bridge.tools.conform.link_talk import (
     Steps,
     T,
 )
+from firmware_bridge.tools.conform.person import ANSWER_WITHIN_S, HandTask
 from firmware_bridge.tools.conform.reading import (
     COUNTERS,
     DONE,
@@ -35,6 +36,7 @@ from firmware_bridge.tools.conform.reading import (
     number_of,
     read,
 )
+from firmware_bridge.tools.conform.trace import CycleTrace
 from firmware_bridge.wire.frame import encode_frame
 from firmware_bridge.wire.messages import (
     VERSION,
@@ -75,6 +77,10 @@ class Talk(LinkTalk):
         self.highest_id = 0  # of the commands given or seen in Welcome: ids only increase
         self.unlock_with: Turn | None = None  # what restores the lock
         self.indicated = False
+        self.interactive = False
+        self.task: HandTask | None = None  # what a person is asked to do now
+        self.task_done: bool | None = None  # what the person answered
+        self.traces: dict[str, CycleTrace] = {}  # the last cycle of each kind that ended, by the name of its work
         self._last_ref = 0
 
     def begin(self) -> None:
@@ -82,6 +88,18 @@ class Talk(LinkTalk):
         super().begin()
         self.note = ""  # a remark on a point that passed
         self._found_locked = False
+        self._refusing = False
+        self.task = self.task_done = None
+
+    def by_hand(self, task: HandTask) -> Steps[None]:
+        """Have a person do this; without one, the point cannot be tested."""
+        if not self.interactive:
+            raise Skipped(f"needs a person (--interactive): {task.value}")
+        self.task, self.task_done = task, None
+        done = yield from self.until(lambda: self.task_done, ANSWER_WITHIN_S)
+        self.task = None
+        if not done:
+            raise Skipped(f"the person did not do this: {task.value}")
 
     def greet(self, events_boot: int = 0, events_stored: int = 0, extra: tuple[object, ...] = ()) -> Steps[Greeting]:
         """Open a new link session and greet."""
@@ -205,13 +223,28 @@ class Talk(LinkTalk):
         """Greet, and find out which command can be given without lasting consequences."""
         greeting = yield from self.greet()
         if not greeting.can(Capability.INDICATES):
-            if not greeting.can(Capability.LOCKS):
-                raise Skipped("the device has neither LOCKS nor INDICATES, so every command has consequences")
-            self._found_locked = (yield from self.status()).locked
+            if greeting.can(Capability.LOCKS):
+                self._found_locked = (yield from self.status()).locked
+            else:
+                self._refusing = True
+                self.note = "with refused commands: the device has neither LOCKS nor INDICATES"
         return greeting
 
+    def carried_out(self, command: bytes) -> Steps[bytes]:
+        """Give a harmless command, and return its answer: Done, or the refusal of a device that has no such command."""
+        if not self._refusing:
+            return (yield from self.done(command))
+        answer = yield from self.give(command)
+        must_be_refused(answer, Reason.NOT_ABLE, "Unlock of a device without LOCKS")
+        return answer
+
+    def effects_of(self, commands: int) -> int:
+        """How many effects this many harmless commands have."""
+        return 0 if self._refusing else commands
+
     def harmless(self, greeting: Greeting, id: int, *, boot: int | None = None) -> bytes:
-        """A command whose effect is counted but harmless: a light, or the lock in its current state."""
+        """A command whose effect is counted but harmless: a light, or the lock in its current state. On a device that
+        has neither it is refused, which is remembered too."""
         boot = greeting.boot if boot is None else boot
         if greeting.can(Capability.INDICATES):
             self.indicated = True
@@ -239,7 +272,7 @@ class Talk(LinkTalk):
         for kind in (OPPOSITE[as_found], as_found):
             before = len(self.events)
             yield from self.turn(greeting, kind, as_found)
-            numbers.append((yield from self._door(LEADS_TO[kind], before)))
+            numbers.append((yield from self.door_event(LEADS_TO[kind], before)))
         return numbers
 
     def fill(self, greeting: Greeting) -> Steps[list[int] | None]:
@@ -264,7 +297,9 @@ class Talk(LinkTalk):
                 return fresh()
         return None
 
-    def _door(self, state: DoorState, since: int) -> Steps[int]:
+    def door_event(self, state: DoorState, since: int) -> Steps[int]:
+        """Wait for a Door event after the first `since` events of the session; returns its number."""
+
         def fits(event: bytes) -> bool:
             fields = fields_of(event)
             return fields[0] == DOOR and len(fields) > 3 and fields[3] == state

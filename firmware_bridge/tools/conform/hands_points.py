@@ -1,0 +1,264 @@
+"""The points that need a person: cards taken and put in, the door, a jam, and a loss of power."""
+
+from __future__ import annotations
+
+from firmware_bridge.tools.conform.cards_points import cycle, ended, greet_idle, start
+from firmware_bridge.tools.conform.hindrance_points import greet_ready, refused_with_cards
+from firmware_bridge.tools.conform.link_talk import ANSWER_S, QUIET_S, Steps
+from firmware_bridge.tools.conform.person import HandTask
+from firmware_bridge.tools.conform.point import point
+from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, number_of, read
+from firmware_bridge.tools.conform.sequence_points import (
+    SECTION,
+    WITH_HANDS_S,
+    clear_exit,
+    command_of,
+    prepare,
+    work_in,
+)
+from firmware_bridge.tools.conform.talk import Talk
+from firmware_bridge.tools.conform.trace import check_secrets
+from firmware_bridge.wire.messages import (
+    Capability,
+    CardsPresent,
+    ClearJam,
+    Command,
+    CycleDone,
+    DeviceRole,
+    Dispense,
+    Door,
+    DoorState,
+    Eject,
+    Jam,
+    Lock,
+    Message,
+    Mode,
+    Outcome,
+    Place,
+    PowerUp,
+    Reason,
+    Refused,
+    SelfTest,
+    Shuffle,
+    StackTaken,
+    Unlock,
+    describe_message,
+)
+from firmware_bridge.wire.sequences import Course
+
+
+def _after(talk: Talk, since: int, kind: type[Message]) -> Steps[Message | None]:
+    """Wait for an event of this type with a higher number than `since`."""
+
+    def fits(event: Message) -> bool:
+        return isinstance(event, kind) and getattr(event, "number", 0) > since
+
+    return (yield from talk.event(fits, ANSWER_S))
+
+
+def _newest(talk: Talk) -> int:
+    return max(map(number_of, talk.events), default=0)
+
+
+def _moving(talk: Talk, greeting: Greeting) -> Steps[Command]:
+    """A command that moves cards, with the cards where it needs them. The longest one: a person needs time."""
+
+    kind = Shuffle if greeting.role == DeviceRole.SHUFFLER else Dispense
+    yield from prepare(talk, greeting, work_in(greeting, command_of(talk, greeting, kind)))
+    return command_of(talk, greeting, kind)
+
+
+# --- cards ----------------------------------------------------------------------------------------------------------
+
+
+@point("hands.take", SECTION, "Cards that are taken from the exit are reported by StackTaken.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_take(talk: Talk) -> Steps[None]:
+    """With the command that moved them and their number. Afterwards the exit is empty."""
+    greeting = yield from greet_idle(talk)
+    yield from clear_exit(talk)
+    if greeting.role == DeviceRole.SHOE:
+        yield from _taken(talk, greeting, command_of(talk, greeting, Dispense))
+    yield from _taken(talk, greeting, command_of(talk, greeting, Eject))
+    status = yield from talk.status()
+    if status.infeed_cards or status.inside_cards or status.output_cards or status.held_cards:
+        return  # sequence.eject fails
+    yield from refused_with_cards(talk, Eject(talk.next_id(), greeting.boot), Reason.NO_CARDS, status)
+
+
+def _taken(talk: Talk, greeting: Greeting, command: Command) -> Steps[None]:
+    yield from prepare(talk, greeting, work_in(greeting, command))  # which gives no other command for these two
+    yield from start(talk, command)
+    done = yield from ended(talk, command)
+    since, at_exit = _newest(talk), (yield from talk.status()).exit_cards
+    yield from talk.by_hand(HandTask.TAKE)
+    taken = yield from _after(talk, since, StackTaken)
+    if not isinstance(taken, StackTaken):
+        raise Failed(f"the cards of {describe_message(command)} were taken: expected StackTaken, but {talk.received()}")
+    for data in talk.events:
+        if number_of(data) == taken.number:
+            check_secrets(data, greeting, dealt=isinstance(command, Dispense))
+    if (taken.command, taken.place) != (command.id, Place.EXIT):
+        raise Failed(f"expected command {command.id} and place EXIT in {describe_message(taken)}")
+    if done.cards >= 0 and taken.cards != done.cards:
+        raise Failed(f"{done.cards} cards were taken, but the device reported {describe_message(taken)}")
+    left = (yield from talk.status()).exit_cards
+    if at_exit >= 0 and left != 0:
+        raise Failed(f"the exit is empty, but exit_cards is {left} in Status")
+
+
+@point("hands.put_in", SECTION, "Cards that are put into an empty infeed or shoe are reported by CardsPresent.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_put_in(talk: Talk) -> Steps[None]:
+    """The device is emptied first, if it has cards."""
+    greeting = yield from greet_idle(talk)
+    place = Place.SHOE if greeting.role == DeviceRole.SHOE else Place.INFEED
+    status = yield from talk.status()
+    if any((status.infeed_cards, status.inside_cards, status.output_cards, status.held_cards)):
+        yield from clear_exit(talk)
+        yield from cycle(talk, greeting, Eject(talk.next_id(), greeting.boot))
+    yield from clear_exit(talk)
+    since = _newest(talk)
+    yield from talk.by_hand(HandTask.LOAD)
+    present = yield from _after(talk, since, CardsPresent)
+    if not isinstance(present, CardsPresent) or (present.place, present.present) != (place, True):
+        got = describe_message(present) if present else talk.received()
+        raise Failed(f"a deck was put in: expected CardsPresent at {place.name}, but {got}")
+
+
+@point("hands.output_occupied", "Commands", "With shuffled cards inside, Shuffle gets OUTPUT_OCCUPIED.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_output_occupied(talk: Talk) -> Steps[None]:
+    """A person puts a few more cards into the infeed."""
+    greeting, status = yield from greet_ready(talk)
+    if greeting.role != DeviceRole.SHUFFLER:
+        raise Skipped("only a shuffler has an output")
+    if status.output_cards == 0:
+        command = yield from _moving(talk, greeting)
+        yield from cycle(talk, greeting, command)
+    if (yield from talk.status()).infeed_cards == 0:
+        yield from talk.by_hand(HandTask.ADD)
+    status = yield from talk.status()
+    yield from refused_with_cards(talk, Shuffle(talk.next_id(), greeting.boot), Reason.OUTPUT_OCCUPIED, status)
+
+
+# --- the door -------------------------------------------------------------------------------------------------------
+
+
+@point("hands.door", SECTION, "Door events report that the door is opened and closed; open, no cycle starts.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_door(talk: Talk) -> Steps[None]:
+    """DOOR_OPEN; with the lock turned as well, LOCKED comes first."""
+    greeting, _ = yield from greet_ready(talk)
+    yield from _door(talk, HandTask.OPEN, DoorState.OPEN)
+    test = SelfTest(talk.next_id(), greeting.boot)
+    yield from talk.refused(test.encode(), Reason.DOOR_OPEN, "a self-test with the door open")
+    if greeting.can(Capability.LOCKS):
+        yield from talk.turn(greeting, Lock, Unlock)
+        test = SelfTest(talk.next_id(), greeting.boot)
+        yield from talk.refused(test.encode(), Reason.LOCKED, "a self-test with the door open and locked")
+        yield from talk.turn(greeting, Unlock, Unlock)
+    yield from _door(talk, HandTask.CLOSE, DoorState.CLOSED)
+
+
+def _door(talk: Talk, task: HandTask, state: DoorState) -> Steps[None]:
+    since = _newest(talk)
+    yield from talk.by_hand(task)
+    event = yield from _after(talk, since, Door)
+    if not isinstance(event, Door) or event.state is not state:
+        got = describe_message(event) if event else talk.received()
+        raise Failed(f"expected Door {state.name}, but {got}")
+    status = yield from talk.status()
+    if status.door_open is not (state is DoorState.OPEN):
+        raise Failed(f"Door {state.name} was reported, but door_open is {status.door_open} in Status")
+
+
+@point("hands.door_stops", SECTION, "A door that is opened while a cycle runs stops it.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_door_stops(talk: Talk) -> Steps[None]:
+    """CycleDone STOPPED, then Door OPEN."""
+    greeting, _ = yield from greet_ready(talk)
+    command = yield from _moving(talk, greeting)
+    yield from talk.by_hand(HandTask.GET_READY)
+    trace = yield from cycle(talk, greeting, command, HandTask.OPEN)
+    yield from talk.by_hand(HandTask.CLOSE)
+    told = [read(event) for event in trace.events]
+    opened = next((event for event in told if isinstance(event, Door) and event.state is DoorState.OPEN), None)
+    done = next((event for event in told if isinstance(event, CycleDone)), None)
+    if done is None:
+        raise Failed(f"{describe_message(command)} has ended, but its CycleDone has the number of an older event")
+    if opened is None or opened.at_ms > done.at_ms:
+        raise Skipped("the door was not opened before the cycle ended, or the device did not report it")
+    if done.outcome is not Outcome.STOPPED:
+        raise Failed(f"the door was opened while the cycle ran, but {describe_message(done)} followed")
+    trace.check(Course.DOOR)
+
+
+# --- jam and power --------------------------------------------------------------------------------------------------
+
+
+@point("hands.jam", SECTION, "A jam stops the device until it is removed and ClearJam is given.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_jam(talk: Talk) -> Steps[None]:
+    """Jam, CycleDone JAMMED; other cycles get JAMMED; ClearJam ends with JAMMED while the way is blocked."""
+    greeting, _ = yield from greet_ready(talk)
+    command = yield from _moving(talk, greeting)
+    yield from talk.by_hand(HandTask.JAM)
+    trace = yield from cycle(talk, greeting, command)
+    if not any(isinstance(read(event), Jam | CycleDone) for event in trace.events):
+        raise Failed(f"{describe_message(command)} with a blocked card path: no Jam and no CycleDone were reported")
+    trace.check(Course.JAM)
+    status = yield from talk.status()
+    yield from refused_with_cards(talk, SelfTest(talk.next_id(), greeting.boot), Reason.JAMMED, status)
+    trace = yield from cycle(talk, greeting, ClearJam(talk.next_id(), greeting.boot))
+    if trace.after.last_outcome is Outcome.COMPLETE:
+        raise Failed("ClearJam ended with COMPLETE while the card path was blocked")
+    trace.check(Course.JAM)
+    yield from talk.by_hand(HandTask.FREE)
+    (yield from cycle(talk, greeting, ClearJam(talk.next_id(), greeting.boot))).check()
+
+
+@point("hands.power", SECTION, "After a loss of power the boot id and PowerUp say whether the memory was kept.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_power(talk: Talk) -> Steps[None]:
+    """While no cycle runs. An old command is not carried out again."""
+    greeting = yield from greet_idle(talk)
+    yield from _power_cycled(talk, greeting, SelfTest(talk.next_id(), greeting.boot), during=False)
+
+
+@point("hands.power_in_cycle", SECTION, "A cycle that power interrupts is neither resumed nor reported as ended.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_power_in_cycle(talk: Talk) -> Steps[None]:
+    """PowerUp ends it."""
+    greeting, _ = yield from greet_ready(talk)
+    command = yield from _moving(talk, greeting)
+    yield from talk.by_hand(HandTask.GET_READY)
+    yield from _power_cycled(talk, greeting, command, during=True)
+
+
+def _power_cycled(talk: Talk, greeting: Greeting, command: Command, *, during: bool) -> Steps[None]:
+    yield from start(talk, command)
+    if not during:
+        yield from ended(talk, command)
+        yield from talk.make_room()
+    last, boot = _newest(talk), greeting.boot
+    talk.leave()
+    yield from talk.by_hand(HandTask.POWER_CYCLE)
+    again = yield from talk.greet(boot, last) if during else talk.greet()
+    kept = again.boot == boot
+    if kept and not greeting.can(Capability.KEEPS_MEMORY):
+        raise Failed(f"the boot id is {boot:08x} as before, but the device has no KEEPS_MEMORY")
+    power_up = yield from _after(talk, last if kept else 0, PowerUp)
+    if not isinstance(power_up, PowerUp) or power_up.memory_kept is not kept:
+        got = describe_message(power_up) if power_up else "none came"
+        raise Failed(f"the boot id {'stayed' if kept else 'changed'}: expected PowerUp memory_kept={kept}, but {got}")
+    answer = read((yield from talk.give(command.encode())))
+    if not kept and not (isinstance(answer, Refused) and answer.reason is Reason.OTHER_BOOT):
+        raise Failed(f"a command of the earlier boot: expected Refused OTHER_BOOT, got {describe_message(answer)}")
+    yield from talk.rest(QUIET_S)
+    status = yield from talk.status()
+    if status.doing or status.mode is Mode.WORKING:
+        raise Failed(f"no cycle was started since the device was switched on, but it says {describe_message(status)}")
+    for event in map(read, talk.events):
+        if during and isinstance(event, CycleDone) and event.command == command.id and event.number > power_up.number:
+            raise Failed(f"power interrupted {describe_message(command)}, but {describe_message(event)} followed")
