@@ -13,7 +13,7 @@ from controller.core.names import cards, command_name, spoken
 
 
 class DeviceConnected(DeviceFact):
-    """A device answers and can be used; `can` says whether it can lock and show a light."""
+    """A device answers and can be used; `can` says whether it can lock, show a light and recognise cards."""
 
     kind = "device.connected"
     boot: int
