@@ -8,6 +8,7 @@ from simulators.faulty_firmware import (  # noqa: F401 - they fill the list
     commands,
     events,
     frame,
+    hidden_cards,
     link,
     packets,
     session,

@@ -27,13 +27,14 @@ from simulators.pipes.endpoints import PtyEndpoint
 from simulators.pipes.wires import VirtualLine, WireEnd, WireQuality
 
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
+RECOGNISING = SHOE_CAPABILITIES | {Capability.RECOGNISES}
 LOCK_OR_LIGHT = {Capability.LOCKS, Capability.INDICATES}
 QUICK = ("frame.split", "link.open", "link.nak", "command.at_most_once", "event.replay")
 
 
 def a_shoe(
     build: Callable[..., Firmware] = Firmware,
-    capabilities: frozenset[Capability] = SHOE_CAPABILITIES,
+    capabilities: frozenset[Capability] = RECOGNISING,
     *,
     loaded: bool = True,
 ) -> SimulatedDevice:
@@ -45,7 +46,7 @@ def a_shoe(
 
 def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
     """The points that this device must skip: nothing dispenses, and with one deck nothing lies in the way."""
-    return ("cards.bad_count", "cards.occupied") if device is a_shuffler else ()
+    return ("cards.bad_count", "cards.occupied", "cards.hidden") if device is a_shuffler else ()
 
 
 def a_shuffler(build: Callable[..., Firmware] = Firmware) -> SimulatedDevice:
@@ -169,7 +170,7 @@ def test_lock_is_turned_back_after_a_point_that_failed_while_locked() -> None:
 
 
 def test_device_without_lock_is_tested_by_its_light() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - {Capability.LOCKS}), with_cards=True)
+    results = run_on(a_shoe(capabilities=RECOGNISING - {Capability.LOCKS}), with_cards=True)
     found = not_passed(results)
     assert {results[name].verdict for name in found} == {"skipped"}
     assert "cards.locked" in found
@@ -191,17 +192,17 @@ def test_device_whose_self_test_ends_at_once_cannot_be_busy() -> None:
 
 
 def test_device_that_does_not_hold_a_stack_says_so_before_it_says_that_it_is_locked() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - {Capability.HOLDS_STACK}), only=["command.not_able"])
+    results = run_on(a_shoe(capabilities=RECOGNISING - {Capability.HOLDS_STACK}), only=["command.not_able"])
     assert not_passed(results) == {}
 
 
 def test_device_without_light_is_tested_by_its_lock() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - {Capability.INDICATES}), with_cards=True)
+    results = run_on(a_shoe(capabilities=RECOGNISING - {Capability.INDICATES}), with_cards=True)
     assert not_passed(results, without=("command.bad_light", "command.bad_text")) == {}
 
 
 def test_device_without_lock_and_light_is_skipped_with_the_reason() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - LOCK_OR_LIGHT))
+    results = run_on(a_shoe(capabilities=RECOGNISING - LOCK_OR_LIGHT))
     assert {result.verdict for result in results.values()} == {"passed", "skipped"}
     assert results["command.at_most_once"].verdict == "skipped"
     assert "neither LOCKS nor INDICATES" in results["command.at_most_once"].detail

@@ -11,6 +11,7 @@ from firmware_bridge.tools.conform import (  # noqa: F401, I001
     event_points,
     cards_points,
     hindrance_points,
+    hidden_points,
 )
 from firmware_bridge.tools.conform.point import POINTS, Point, chosen
 from firmware_bridge.tools.conform.run import AFTERWARDS, Conformance, PointResult, conform, run_points

@@ -75,6 +75,7 @@ class Talk(LinkTalk):
         self.highest_id = 0  # of the commands given or seen in Welcome: ids only increase
         self.unlock_with: Turn | None = None  # what restores the lock
         self.indicated = False
+        self.stacks: list[int] = []  # the commands of all points that dealt cards
         self._last_ref = 0
 
     def begin(self) -> None:
