@@ -17,21 +17,12 @@ from controller.core.actions import CloseBets, ReportDealerExposed, RequestHands
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
 from controller.journal import Journal, JournalReader, NewEvent
-from firmware_bridge.wire.messages import Capability
 from simulators.table.house import House
 from simulators.table.people import People
 from tests.journal.test_chain import TS
 from tests.support.jammed import journal_of_a_jam
+from tests.support.recognising import RecognisingHouse
 from tests.support.shoectl import complaint, json_lines, shoectl
-
-
-class RecognisingHouse(House):
-    """A table whose shoe recognises cards."""
-
-    def capabilities_of(self, device: str) -> frozenset[Capability]:
-        able = super().capabilities_of(device)
-        return able | {Capability.RECOGNISES} if device == "shoe" else able
-
 
 OPENED = NewEvent(TS, "table.opened", (), {"who": "dana"})
 
