@@ -16,7 +16,7 @@ import pytest
 from firmware_bridge.ports.transport import PortLossReason, PortLost
 from firmware_bridge.tools.conform import POINTS, Conformance, PointResult, chosen, conform, run_points
 from firmware_bridge.tools.conform.run import RUN_LIMIT_S, RUN_WITH_CARDS_LIMIT_S
-from firmware_bridge.wire.messages import Capability, Light, PowerCause
+from firmware_bridge.wire.messages import Capability, CycleDone, EventMessage, Light, Place, PowerCause, StackTaken
 from firmware_bridge.wire.packet import PacketType
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SHOE_CAPABILITIES, SimulatedDevice, SimulatedTable
@@ -158,6 +158,29 @@ def test_defect_fails_exactly_its_point(
     assert list(found) == [point]
     assert found[point]
     assert results[point].verdict == "failed"
+
+
+def test_kinds_in_the_report_of_a_taken_stack_are_found_without_moving_cards() -> None:
+    """The device still keeps the report of cards that somebody took before the run."""
+    shoe = a_shoe(DEFECTS["event.elements"])
+    assert shoe.firmware is not None
+    shoe.firmware.report(StackTaken, command=1, place=Place.EXIT, cards=3)
+    assert list(not_passed(run_on(shoe))) == ["event.elements"]
+
+
+class TakenAtOnce(Firmware):
+    """Somebody takes every stack as soon as it is presented."""
+
+    def report(self, what: type[EventMessage], **fields: object) -> None:
+        super().report(what, **fields)
+        if what is CycleDone:
+            self.mechanics.take_exit(Spot(CardPlace.HAND, 1))
+
+
+def test_cards_that_were_taken_must_be_named() -> None:
+    results = run_on(a_shoe(TakenAtOnce), with_cards=True, only=["cards.hidden"])
+    assert results["cards.hidden"].detail == "with cards that were taken"
+    assert not_passed(results) == {}
 
 
 def test_lock_is_turned_back_after_a_point_that_failed_while_locked() -> None:
