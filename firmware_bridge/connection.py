@@ -26,7 +26,10 @@ from firmware_bridge.wire.messages import (
     AnyAnswer,
     AnyCommand,
     AnyQuestion,
+    AskCounters,
+    AskStatus,
     Counters,
+    Identify,
     Identity,
     Reason,
     Refused,
@@ -260,6 +263,15 @@ class Connection:
         self.session.send(command, now)
         self._flush(now)
 
+    def put(self, question: AnyQuestion) -> None:
+        """Ask a question without waiting: its answer goes to `on_happening`, even after a lost link.
+
+        Its ref is the caller's own: do not mix it with `ask`, which counts from 1.
+        """
+        now = self._loop.time()
+        self.session.ask(question, now)
+        self._flush(now)
+
     async def command(self, command: AnyCommand) -> None:
         """Give a command and wait until the device accepts it, even after a lost link; raises `DeviceError` otherwise.
 
@@ -271,7 +283,7 @@ class Connection:
                 raise OutcomeUnknown(command, answer)
             raise CommandRefused(command, answer)
 
-    async def ask(self, question: type[AnyQuestion]) -> Identity | Status | Counters:
+    async def ask(self, question: type[Identify | AskStatus | AskCounters]) -> Identity | Status | Counters:
         """Ask a question and wait for the answer, even after a lost link."""
         self._next_ref += 1
         ref = self._next_ref

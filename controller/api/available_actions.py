@@ -21,7 +21,7 @@ from controller.core.actions import Action, AnyAction, CloseBets, Configure, Cor
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
 from controller.core.rules.service import OUT_HOW
-from controller.core.state import State, decode, encode
+from controller.core.state import State, decode, encode, requestable_rounds
 from controller.core.table import Table
 
 # `Configure` comes from the configuration file, never through the API.
@@ -58,7 +58,7 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
             what["least"] = state.setup.game.least_cut  # whoever does not know the depth confirms this
         choices = _choices(kind, field.name, field.type, state)
         if choices is not None:
-            what |= {"type": "choice", "choices": choices}
+            what |= {"type": "integer" if what["type"] == "integer" else "choice", "choices": choices}
         if not field.required:
             what["default"] = field.default if field.default is not msgspec.NODEFAULT else None
         found.append(what)
@@ -81,7 +81,7 @@ def _type_of(kind: Any) -> dict[str, Any]:
     return {"type": "string"}
 
 
-def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[str] | None:
+def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] | None:
     if name == "deck":
         return None if kind is ReceiveDeck else list(state.decks)
     if name == "device":
@@ -96,6 +96,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[str] 
         return [str(method) for method in state.setup.game.programme if method is not state.method]
     if name == "person":
         return [who for who in state.wrong_pins if who]
+    if name == "round":
+        return requestable_rounds(state)
     if name == "target" and state.round:
         return list(dict.fromkeys(stack.target for stack in state.round.plan))
     if name == "target":
@@ -153,6 +155,7 @@ _NOTHING = {
     "device": ("the table has no device", "it has one"),
     "warning": ("there is no warning", "there is one"),
     "person": ("nobody is locked out", "somebody is locked out"),
+    "round": ("the shoe has no hidden hands of a void round", "a round is void, and the shoe recognises cards"),
     "place": ("no cards are at the table", "cards are at the table"),
     "method": ("the game has no other dealing method", "another game is played"),
 }

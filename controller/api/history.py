@@ -11,10 +11,10 @@ from controller.api.event_text import event_json
 from controller.api.suggestion import nearest
 from controller.core.events import KINDS, read
 from controller.core.events.event import Entry
-from controller.core.history import rebuild
+from controller.core.history import LATE, rebuild
 from controller.journal import JournalReader, StoredEvent
 
-LONGEST_ROUND = 20_000  # events, up to the start of the next round
+LONGEST_ROUND = 20_000  # events, up to the last one that says something about the round
 PAGE = 500
 DEVICES = ("shuffler", "shoe")
 ORIGINS = ("screen", "socket", "device", "configuration", "robot")
@@ -166,7 +166,12 @@ def find_round(reader: JournalReader, number: int) -> dict[str, Any]:
         return {}
     events = list(reader.events(start.seq - 1, limit=LONGEST_ROUND))
     rebuilt = rebuild(map(entry_of, events), number)
-    rebuilt["events"] = [stored_json(event) for event in events if event.seq <= rebuilt["last_seq"]]
+    late = {event.kind for event in LATE}
+    rebuilt["events"] = [
+        stored_json(event)
+        for event in events
+        if event.seq <= rebuilt["last_seq"] or (event.kind in late and event.data.get("round") == number)
+    ]
     return rebuilt
 
 

@@ -170,8 +170,11 @@ def _print_round(found: dict[str, Any]) -> None:
     terminal.print_line(terminal.printable(text), "red" if void else None, bold=True)
     lines = [("started", f"{_at(found['started_ts'])}, seats {', '.join(map(str, found['seats']))}")]
     for stack in found["stacks"]:
-        kinds = f": {', '.join(map(str, stack['kinds']))}" if stack["kinds"] else ""
+        seen = ", ".join(map(str, stack["kinds"])) or stack["seen"]
+        kinds = f": {seen}" if seen else ""
         lines.append(("dealt", f"{_at(stack['ts'])}, {place_name(stack['target'])}, {cards(stack['cards'])}{kinds}"))
+    for asked in found["requested"]:
+        lines.append(("requested", f"{_at(asked['ts'])}, the cards of the hands, by {asked['who']}: {asked['reason']}"))
     if found["face_up"]:
         lines.append(("face up", cards(found["face_up"])))
     if found["collected"] or not void:

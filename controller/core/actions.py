@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import ClassVar
 
-import msgspec
-
+from controller.core.action import Action as Action
+from controller.core.action import Role as Role
+from controller.core.action import name_of as name_of
 from controller.core.events import decks, devices, rounds, table
-from controller.core.events.event import Event
 from controller.core.setup import Setup
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 
-
-class Role(StrEnum):
-    """A person's role at this table."""
-
-    DEALER = "dealer"
-    FLOOR = "floor"
-    TECHNICIAN = "technician"
-    AUDITOR = "auditor"
-
-
-_DEALING = (Role.DEALER, Role.FLOOR)
 _FLOOR = (Role.FLOOR,)
 _SERVICE = (Role.DEALER, Role.FLOOR, Role.TECHNICIAN)
 _VOID = "The round becomes void and all wagers are returned."
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
-
-
-class Action(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="action", tag=_snake):
-    """Base of the actions."""
-
-    roles: ClassVar[tuple[Role, ...]] = _DEALING
-    leads_to: ClassVar[type[Event]] = Event  # the state machines must allow this event
-    rules: ClassVar[tuple[Rule, ...]] = ()  # cited if the role or the state does not allow it
-    consequence: ClassVar[str] = ""  # what cannot be undone: people are asked before it happens
-
-    who: str
-    role: Role
-    origin: str = ""  # where it came from: screen, socket
 
 
 # --- opening and closing --------------------------------------------------------------------------------------------
@@ -350,6 +321,17 @@ class ReturnWagers(Action):
     leads_to = rounds.WagersReturned
 
 
+class RequestHands(Action):
+    """A floorperson resolves a dispute about a void round: the shoe is asked which cards the hands had."""
+
+    roles = _FLOOR
+    leads_to = rounds.HandsRequested
+    rules = (Rule.COLLECT_HANDS,)
+    consequence = "The cards of the hands are recorded in the journal, with your name and the reason."
+    round: int
+    reason: str
+
+
 class GatherCards(OnDeck):
     """All cards were taken from a place to the dealer's pile and counted."""
 
@@ -482,12 +464,7 @@ AnyAction = (
     | Wager | CloseBets | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber
-    | ReturnWagers | GatherCards | GatherAll | CorrectCount | DeclareMissing
+    | ReturnWagers | RequestHands | GatherCards | GatherAll | CorrectCount | DeclareMissing
     | FreeJam | OpenDevice | TestDevice | EmptyDevice | TryAgain | AcceptDevice | TakeOutOfService | PutInService
     | ChangeMethod | ClearWarning | UnlockPerson
 )  # fmt: skip
-
-
-def name_of(action: Action) -> str:
-    """The name of an action: its tag."""
-    return str(type(action).__struct_config__.tag)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from controller.core.enforcement import enforces
 from controller.core.events.decks import CountAccepted
 from controller.core.events.event import Entry
 from controller.core.events.rounds import (
     CardFoundFaceUp,
+    DealerRevealed,
     HandCollected,
+    HandRecognised,
+    HandsRequested,
     RoundCompleted,
     RoundStarted,
     RoundVoided,
@@ -21,25 +24,36 @@ from controller.core.events.rounds import (
 from controller.core.events.table import WarningCleared, WarningRaised
 from controller.games.rulebook import Rule
 
+# Whether a reader can see which cards a hand had. Empty if the shoe does not recognise cards.
+HIDDEN: Final = "hidden"  # until the dealer's cards are shown; in a void round, until a floorperson requests them
+KNOWN: Final = "known"
+NOT_KNOWN: Final = "not known"  # the shoe has not answered, or has forgotten them
+
 
 @enforces(Rule.COLLECT_HANDS)
 def rebuild(entries: Iterable[Entry], number: int) -> dict[str, Any]:
     """What happened in a round: times, hands, in which order they were collected, warnings, how it ended.
 
     Empty if there was no such round. A warning belongs to the round in which it was raised; who cleared it is looked
-    for until the next round starts.
+    for until the next round starts. Which cards the hands had may be recorded later still.
     """
     story: _RoundStory | None = None
+    others = False  # a later round has started
     for entry in entries:
         event = entry.event
         if isinstance(event, RoundStarted):
-            if story:
-                break
+            others = story is not None
             if event.round == number:
                 story = _RoundStory(entry, event)
-        elif story:
+        elif story and not others:
             story.take(entry)
+        elif story and isinstance(event, LATE) and event.round == number:
+            story.take_cards(entry, event)
     return story.told if story else {}
+
+
+# What may be recorded about a round when another one has started.
+LATE: Final = (HandsRequested, HandRecognised)
 
 
 class _RoundStory:
@@ -48,6 +62,7 @@ class _RoundStory:
     def __init__(self, entry: Entry, started: RoundStarted) -> None:
         self._open = True  # until its last card is accounted for
         self._warnings: dict[str, dict[str, Any]] = {}  # those that nobody has cleared yet
+        self._hidden: dict[int, dict[str, Any]] = {}  # stacks that the shoe can be asked about, by their commands
         self.told: dict[str, Any] = {
             "round": started.round,
             "deck": started.deck,
@@ -61,6 +76,7 @@ class _RoundStory:
             "void": None,
             "hands": {},
             "stacks": [],
+            "requested": [],
             "collected": [],
             "face_up": 0,
             "warnings": [],
@@ -77,11 +93,10 @@ class _RoundStory:
             cleared = {"cleared_by": event.who, "cleared_role": event.role, "cleared_ts": entry.ts}
             self._warnings.pop(event.warning, {}).update(cleared)
         elif isinstance(event, StackTakenToHand):
-            hand = told["hands"].setdefault(event.target, {"cards": 0, "kinds": []})
-            hand["cards"] += event.kept
-            hand["kinds"] += event.kinds or []
-            stack = {"ts": entry.ts, "target": event.target, "cards": event.kept, "kinds": event.kinds or []}
-            told["stacks"].append(stack)
+            self._taken(entry, event)
+        elif isinstance(event, DealerRevealed | HandsRequested | HandRecognised):
+            if event.round == told["round"]:  # not an earlier one
+                self.take_cards(entry, event)
         elif isinstance(event, CardFoundFaceUp):
             told["face_up"] += 1
             for place, _, cards in event.moves:
@@ -100,6 +115,37 @@ class _RoundStory:
         elif told["void"] and isinstance(event, VoidCompleted):
             told["void"]["settled_ts"] = entry.ts
             self._open = False
+
+    def _taken(self, entry: Entry, event: StackTakenToHand) -> None:
+        seen = HIDDEN if event.command else KNOWN if event.kinds else ""
+        stack = {"ts": entry.ts, "target": event.target, "cards": event.kept, "kinds": event.kinds or [], "seen": seen}
+        self.told["stacks"].append(stack)
+        if event.command:
+            self._hidden[event.command] = stack
+        hand = self.told["hands"].setdefault(event.target, {"cards": 0, "kinds": [], "seen": ""})
+        hand["cards"] += event.kept
+        self._look_at(event.target)
+
+    def take_cards(self, entry: Entry, event: DealerRevealed | HandsRequested | HandRecognised) -> None:
+        """The hands are not hidden any more, or the shoe has said which cards were in one."""
+        if isinstance(event, HandRecognised):
+            if stack := self._hidden.pop(event.command, None):
+                stack |= {"kinds": event.kinds, "seen": KNOWN}
+        else:
+            for stack in self._hidden.values():
+                stack["seen"] = NOT_KNOWN
+        if isinstance(event, HandsRequested):
+            self.told["requested"].append({"ts": entry.ts, "who": event.who, "reason": event.reason})
+        for target in self.told["hands"]:
+            self._look_at(target)
+
+    def _look_at(self, target: str) -> None:
+        """A hand is known if all of its stacks are."""
+        stacks = [stack for stack in self.told["stacks"] if stack["target"] == target]
+        seen = {stack["seen"] for stack in stacks}
+        hand = self.told["hands"][target]
+        hand["kinds"] = [kind for stack in stacks for kind in stack["kinds"]]
+        hand["seen"] = next((one for one in (NOT_KNOWN, HIDDEN, KNOWN) if one in seen), "")
 
     def _raised(self, entry: Entry, event: WarningRaised) -> None:
         if not self._open:

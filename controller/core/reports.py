@@ -69,6 +69,14 @@ class CommandReply(msgspec.Struct, frozen=True):
     answer: Done | Refused | None
 
 
+class CardsRecognised(msgspec.Struct, frozen=True):
+    """A device has answered which cards it put out with a command."""
+
+    device: str
+    command: int
+    kinds: tuple[int, ...]
+
+
 class HostBoot(msgspec.Struct, frozen=True):
     """The daemon has started. `boot_id` identifies the computer's current boot, `up_ms` is the time since then.
 
@@ -127,6 +135,7 @@ Report = (
     | LinkLost
     | DeviceEvent
     | CommandReply
+    | CardsRecognised
     | HostBoot
     | StateSaved
     | SignIn

@@ -10,7 +10,7 @@ from controller.core.events.rounds import PlannedStack
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.setup import Setup
 from controller.games.game import Method
-from firmware_bridge.wire.messages import AnyCommand
+from firmware_bridge.wire.messages import AnyCommand, AskCards
 
 
 class Given(msgspec.Struct):
@@ -39,6 +39,15 @@ class Given(msgspec.Struct):
         return type(self.command).__name__
 
 
+class DealtStack(msgspec.Struct):
+    """Cards that a recognising shoe dealt face down to a hand. It knows which they are; the journal does not yet."""
+
+    round: int
+    target: str
+    command: int  # that put them out
+    wanted: bool = False  # they were turned over, or a floorperson requested them: the shoe is asked
+
+
 class Device(msgspec.Struct):
     """A shuffler or a shoe."""
 
@@ -58,10 +67,12 @@ class Device(msgspec.Struct):
     late: Given | None = None  # a command given up while the link was down; its events may still arrive
     can_lock: bool = False
     can_show: bool = False
+    can_recognise: bool = False
     locked: bool = False  # as last commanded, or as the device reported
     shown: str = ""  # the light and text last sent to it
     opened_by: str = ""  # who is reaching into it; it is not locked until its next cycle or warning
     beside: list[Given] = []  # lock and light commands without an answer; they are not cycles
+    dealt: list[DealtStack] = []  # the latest ones, in order, that the journal does not know
     out_how: str = ""  # covered, removed, marked
     longest_ms: list[int] = []  # how long each cycle may take by its own account, in the order of their numbers
     serial: str = ""  # of the device that was last used here
@@ -195,6 +206,19 @@ def pending_of(device: Device) -> list[Given]:
     """The commands that this device has not answered, in the order of their ids."""
     cycle = [device.doing] if device.doing and not device.doing.answered else []
     return sorted([*cycle, *device.beside], key=lambda given: given.id)
+
+
+def questions_of(device: Device, round_: int = 0) -> list[AskCards]:
+    """What this device is to be asked about its stacks, of one round or of all."""
+    wanted = [stack for stack in device.dealt if stack.wanted and round_ in (0, stack.round)]
+    return [AskCards(ref=stack.command, command=stack.command) for stack in wanted]
+
+
+def requestable_rounds(state: State) -> list[int]:
+    """The void rounds whose hands a shoe knows. Those of other rounds are asked for when they are turned over."""
+    now = state.round.number if state.round and not state.round.void else 0
+    hidden = [stack.round for device in state.devices.values() for stack in device.dealt if not stack.wanted]
+    return [number for number in dict.fromkeys(hidden) if number != now]
 
 
 def deck_with_back(state: State, back: str) -> str:

@@ -26,6 +26,7 @@ from controller.core.machines import DeckState, TableState
 from controller.core.names import known_name, role_name
 from controller.core.refusal import Refusal
 from controller.core.reports import (
+    CardsRecognised,
     CommandReply,
     DeviceAhead,
     DeviceEvent,
@@ -49,6 +50,7 @@ from controller.core.rules import (  # noqa: F401 - importing a module registers
     links,
     locks,
     opening,
+    recognising,
     service,
     shuffling,
     sign_in,
@@ -96,6 +98,7 @@ class Table:
 _REPORT_HANDLERS: Final[dict[type, Callable[[Decision, Any], None]]] = {
     DeviceEvent: devices.event,
     CommandReply: devices.answered,
+    CardsRecognised: recognising.recognised,
     DeviceReady: links.ready,
     DeviceAhead: links.ahead,
     DeviceUnusable: links.unusable,

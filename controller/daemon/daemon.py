@@ -39,7 +39,7 @@ from firmware_bridge.connection import Connection, Stage
 from firmware_bridge.ports.hotplug import Hotplug
 from firmware_bridge.ports.transport import PortSettings
 from firmware_bridge.wire import messages as wire
-from firmware_bridge.wire.messages import AnyCommand
+from firmware_bridge.wire.messages import AnyCommand, AskCards
 from firmware_bridge.wire.session import EventMark, Flooding, Happening, HostSession, Ready
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ class Daemon:
             self._send,
             self._forget,
             self._withdraw,
+            self._ask,
             on_ignored=lambda reason: self._log.warning("saved state not used", reason=reason),
         )
         newest = journal.last(1)
@@ -290,6 +291,8 @@ class Daemon:
         )
         for command in self.live.unanswered(name):
             connection.give(command)
+        for question in self.live.questions(name):
+            connection.put(question)
         return DeviceLine(connection, asyncio.create_task(connection.run(), name=name))
 
     def _halt(self, why: str) -> None:
@@ -330,6 +333,11 @@ class Daemon:
         line = self.lines.get(device)
         if line:
             line.connection.session.withdraw(command)
+
+    def _ask(self, device: str, question: AskCards) -> None:
+        line = self.lines.get(device)
+        if line:
+            line.connection.put(question)
 
     def _happened(self, name: str, happening: Happening) -> None:
         line = self.lines.get(name)

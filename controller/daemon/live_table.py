@@ -1,8 +1,8 @@
 """A table with its journal: a report comes in, the decision is stored, and only then are commands sent.
 
 This module uses neither asyncio nor a clock: the daemon calls it with real time and real connections, the simulations
-with virtual ones. The caller supplies three functions: `send` sends a command to a device, `forget` confirms that a
-device's events are stored, and `withdraw` cancels a command that is no longer wanted.
+with virtual ones. The caller supplies four functions: `send` sends a command to a device, `forget` confirms that a
+device's events are stored, `withdraw` cancels a command that is no longer wanted, and `ask` asks a device a question.
 """
 
 # mypyc
@@ -19,7 +19,9 @@ from controller.core.commands import command_of
 from controller.core.events import UnreadableEvent, read
 from controller.core.events.devices import CommandGiven, CycleLost, DeviceAccepted
 from controller.core.events.event import Entry
+from controller.core.events.rounds import DealerRevealed, HandsRequested
 from controller.core.reports import (
+    CardsRecognised,
     CommandReply,
     DeviceAhead,
     DeviceEvent,
@@ -30,7 +32,7 @@ from controller.core.reports import (
     Report,
     StateSaved,
 )
-from controller.core.state import State, decode, encode, pending_of
+from controller.core.state import State, decode, encode, pending_of, questions_of
 from controller.core.table import Table
 from controller.journal import (
     START,
@@ -44,7 +46,7 @@ from controller.journal import (
     check,
 )
 from firmware_bridge.wire.link import Lost
-from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
+from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand, AskCards, CardKinds
 from firmware_bridge.wire.session import (
     EVENT_TYPES,
     Ahead,
@@ -64,6 +66,7 @@ SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens 
 Send = Callable[[str, AnyCommand], None]
 Forget = Callable[[str, EventMark], None]
 Withdraw = Callable[[str, int], None]
+Ask = Callable[[str, AskCards], None]
 
 
 class LiveTable:
@@ -75,6 +78,7 @@ class LiveTable:
         send: Send,
         forget: Forget,
         withdraw: Withdraw,
+        ask: Ask,
         snapshot_every: int | None = None,
         on_ignored: Callable[[str], None] = lambda reason: None,
     ) -> None:
@@ -82,6 +86,7 @@ class LiveTable:
         self._send = send
         self._forget = forget
         self._withdraw = withdraw
+        self._ask = ask
         self.table = Table(restore(journal, on_ignored))
         self._failure: JournalError | None = None
         self._snapshot_every = snapshot_every or SNAPSHOT_EVERY
@@ -132,6 +137,10 @@ class LiveTable:
                 self._withdraw(event.device, event.id)
             elif isinstance(event, DeviceAccepted):
                 self._forget(event.device, self.mark(event.device))
+            elif isinstance(event, DealerRevealed | HandsRequested):  # stored: the hands are not hidden any more
+                for name in self.state.devices:
+                    for question in self.questions(name, event.round):
+                        self._ask(name, question)
         if type(report) is DeviceEvent:
             self._forget(report.device, self.mark(report.device))
         return entries
@@ -145,6 +154,11 @@ class LiveTable:
         """The commands to a device that have no answer yet: after a restart they are sent again unchanged."""
         found = self.state.devices.get(device)
         return [given.command for given in (pending_of(found) if found else [])]
+
+    def questions(self, device: str, round_: int = 0) -> list[AskCards]:
+        """What a device is asked, and has not answered: which cards it dealt, in this round or in all rounds."""
+        found = self.state.devices.get(device)
+        return questions_of(found, round_) if found else []
 
 
 def restore(journal: Journal | MemoryJournal, on_ignored: Callable[[str], None] = lambda reason: None) -> State:
@@ -185,6 +199,8 @@ def report_of(device: str, boot: int, happening: Happening) -> Report | None:
         return DeviceEvent(device, boot, happening)  # type: ignore[arg-type]
     if isinstance(happening, COMMAND_ANSWERS):
         return CommandReply(device, happening.id, happening)
+    if isinstance(happening, CardKinds):
+        return CardsRecognised(device, happening.command, tuple(happening.kinds))
     if isinstance(happening, Ready):
         found = happening.identity
         return DeviceReady(

@@ -19,6 +19,7 @@ from controller.daemon.config import (
 )
 from controller.journal.writer_lock import WriterLock
 from firmware_bridge.wire.link import LinkTiming
+from firmware_bridge.wire.messages import Capability
 
 if TYPE_CHECKING:
     import click
@@ -96,7 +97,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         now=daemon.clock.now(),
         decks=deck_names(setup, DECKS_PER_BACK),
         shuffler_capabilities=capabilities(setup, "shuffler"),
-        shoe_capabilities=capabilities(setup, "shoe"),
+        shoe_capabilities=capabilities(setup, "shoe") | {Capability.RECOGNISES},
         timing=LinkTiming().scaled(speed),  # the devices' clocks run faster, the link does not
     )
 

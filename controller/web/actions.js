@@ -16,7 +16,7 @@ const GROUPS = [
   ["The round", ["wager", "close_bets", "deal_cards", "finish_deal", "request_card", "players_acted", "reveal_dealer",
     "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
   ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
-    "return_wagers", "gather_all", "gather_cards", "correct_count", "declare_missing"]],
+    "return_wagers", "request_hands", "gather_all", "gather_cards", "correct_count", "declare_missing"]],
   ["Decks", ["receive_deck", "accept_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
     "remove_deck"]],
@@ -33,6 +33,7 @@ const QUESTIONS = {
   target: "Which hand?", cards: "How many cards?", deck: "Which deck?", place: "Where were they?", how: "How?", device: "Which device?",
   method: "Which dealing method?", warning: "Which warning?", misdealt: "Were the cards misdealt?", good: "Is the deck in order?",
   prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", came_from: "Who prepared it, and where?", seats: "Which seats have wagered?",
+  round: "Which round?", reason: "What is the reason?",
 };
 const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };
 const question = (field) => QUESTIONS[field.name] ?? words(field.name);
@@ -261,7 +262,7 @@ function openForm(action, given) {
   };
   const set = (name) => (value) => { values[name] = value; check(); };
   const fixed = Object.entries(given).filter(([name]) => name !== "action");
-  const pad = open.some((field) => field.type === "integer" && !field.least);
+  const pad = open.some((field) => field.type === "integer" && !field.least && !field.choices);
   const form = el("form", {
     class: "form",
     onsubmit: async (event) => {
@@ -305,7 +306,7 @@ function askConfirmation(action, given, values, error) {
 function fieldset(field, set, given) {
   if (field.least) // nobody knows the exact number: what counts is that there are enough
     return el("p", { class: "confirm", text: `At least ${field.least} cards are above the cover card, and at least one is below it.` });
-  const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" ? numberField
+  const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" && !field.choices ? numberField
     : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : textField;
   const initial = field.default ?? undefined;
   if (initial !== undefined && field.type !== "integers") set(initial);

@@ -97,8 +97,9 @@ async function showRound(number) {
       el("table", {}, el("caption", { class: "visually-hidden", text: `Hands of round ${number} in dealing order` }),
         el("thead", {}, el("tr", {}, ...["Hand", "Cards", "Seen", "Collected"].map((head) => el("th", { scope: "col", text: head })))),
         el("tbody", {}, ...hands.map(([target, hand]) => el("tr", {}, el("th", { scope: "row", text: words(placeWords(target)) }),
-          el("td", { text: hand.cards }), el("td", { text: hand.kinds?.length ? hand.kinds.join(", ") : "–" }),
+          el("td", { text: hand.cards }), el("td", { text: [hand.kinds?.join(", "), hand.seen === "known" ? "" : hand.seen].filter(Boolean).join("; ") || "–" }),
           el("td", { text: order.has(target) ? `${order.get(target)}.` : "–" }))))),
+      ...(round.requested ?? []).map((asked) => el("p", { class: "small", text: `${asked.who} requested the cards of the hands: ${asked.reason}` })),
       first ? el("p", { class: "small", text: `Events ${first} to ${round.last_seq ?? "now"}.` }) : null,
       el("button", { type: "button", data: { key: "round-events" }, onclick: () => eventsOf(number) }, "Show events")));
     place.firstChild.focus();

@@ -39,6 +39,7 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     AnyEvent,
     AnyQuestion,
+    AskCards,
     AskStatus,
     BadMessage,
     Command,
@@ -344,6 +345,8 @@ class HostSession:
             return
         if self.boot != message.boot:
             self.boot, self._stored, self._delivered = message.boot, stored_elsewhere, stored_elsewhere
+            for ref in [ref for ref, waiting in self._questions.items() if isinstance(waiting.message, AskCards)]:
+                del self._questions[ref]  # another boot was given that command
         elif self._only_observes:
             self._delivered = max(self._delivered, stored_elsewhere)
         self._next_event = message.first_event

@@ -54,6 +54,7 @@ CHECKS: Final = {
     "action answered": "whatever a person does is answered",
     "clock goes forward": "the table's clock does not follow a wall clock that jumps",
     "nothing undealt told": "no event names a card that was not dealt",
+    "nothing hidden told": "no event names a card of a hand before it is turned over, or requested in a void round",
     "journal verifies": "the chain of the journal is whole",
     "replay is the same": "the journal read from the disk gives the same state, byte for byte",
     "start is the same": "the state that a start takes from the snapshot is the same, byte for byte",

@@ -35,7 +35,7 @@ from simulators.table.people import WHO, People, asked_to_confirm, taken
 IGNORED_S = 90.0  # how long people go on under a warning, if the table lets them
 LOOK_S = 1.0  # how often somebody who waits looks around
 SHORT_CUT = 5  # cards from the top, and less than allowed
-NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError)
+NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError, act.RequestHands)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
 # Pressed by mistake, without a look at the device or at the cards.

@@ -16,9 +16,9 @@ from controller.core.changes.change import CHANGES
 from controller.core.commands import command_of
 from controller.core.decision import HANDLERS, Decision
 from controller.core.events.decks import CutMade, DeckLoaded
-from controller.core.events.devices import CardsPresented, CommandGiven, DeviceCounted
+from controller.core.events.devices import CommandGiven
 from controller.core.events.event import Entry, Event
-from controller.core.events.rounds import RoundCompleted, RoundStarted, RoundVoided, StackDispensed
+from controller.core.events.rounds import RoundCompleted, RoundStarted, RoundVoided
 from controller.core.events.table import WarningCauseGone, WarningCleared
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import DeviceEvent
@@ -29,13 +29,12 @@ from controller.games.rulebook import Rule
 from controller.journal import Journal, store
 from firmware_bridge.wire import session
 from firmware_bridge.wire.messages import Outcome
-from simulators.campaign import planted_tampering
+from simulators.campaign import planted_leaks, planted_tampering
 from simulators.campaign.planting import (
     BY_HAND,
     COUNTS_NOT,
     DEFECTS,
     HOLDS,
-    RECOGNISES,
     SHORT_LIFE,
     Swap,
     defect,
@@ -47,7 +46,7 @@ from simulators.campaign.planting import (
 WITHIN: Final = 200  # rounds in which each defect must be found
 RATE: Final = 1.0  # mishaps in a round while a defect is looked for
 
-__all__ = ["DEFECTS", "RATE", "WITHIN", "planted", "planted_tampering"]
+__all__ = ["DEFECTS", "RATE", "WITHIN", "planted", "planted_leaks", "planted_tampering"]
 
 
 # --- the turn, the count, the shuffle, the age ----------------------------------------------------------------------
@@ -135,8 +134,8 @@ def _wrong_stack_accepted() -> list[Swap]:
     def presented(d: Decision, given: Any, number: int, at_held: bool) -> None:
         right(d, given, getattr(given.command, "cards", 3), at_held)
 
-    def taken(d: Decision, given: Any, number: int, kinds: list[int]) -> None:
-        right_taken(d, given, -1, kinds)
+    def taken(d: Decision, given: Any, number: int) -> None:
+        right_taken(d, given, -1)
 
     def done(d: Decision, name: str, given: Any, cycle: Any) -> None:
         if given.name == "Dispense" and cycle.outcome is Outcome.INCOMPLETE:
@@ -286,39 +285,6 @@ def _clock_goes_back() -> list[Swap]:
 @defect("what is refused is not answered", "wrong_button", "pressed_twice")
 def _refusal_swallowed() -> list[Swap]:
     return [(decision.Decision, "refuse", never)]
-
-
-@defect("the kinds that a recognising shuffler has counted are in an event", setup=RECOGNISES)
-def _counted_kinds_leaked() -> list[Swap]:
-    right = decision.Decision.emit
-    seen: dict[str, list[int]] = {}
-
-    def of_command(d: Decision, name: str, happened: Any) -> None:
-        seen["kinds"] = list(getattr(happened, "kinds", []))
-        right_event(d, name, happened)
-
-    def emit(self: Decision, event: Event, *cited: Rule | str) -> Entry:
-        if isinstance(event, DeviceCounted):
-            names = self.state.setup.game.kinds
-            event.place = ", ".join(
-                f"{number} {name}" for name, number in zip(names, seen.get("kinds", []), strict=False)
-            )
-        return right(self, event, *cited)
-
-    right_event = devices._of_command
-    return [(decision.Decision, "emit", emit), *everywhere(right_event, of_command)]
-
-
-@defect("the next card of a recognising shoe is named in an event", setup=RECOGNISES)
-def _next_card_named() -> list[Swap]:
-    right = decision.Decision.emit
-
-    def emit(self: Decision, event: Event, *cited: Rule | str) -> Entry:
-        if isinstance(event, CardsPresented | StackDispensed):
-            event.target += " (next: gold dragon)"
-        return right(self, event, *cited)
-
-    return [(decision.Decision, "emit", emit)]
 
 
 # --- the journal and what goes over the wire ------------------------------------------------------------------------

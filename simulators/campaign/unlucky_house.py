@@ -184,8 +184,12 @@ class UnluckyHouse(House):
             build=self.build,
             snapshot_every=SNAPSHOT_EVERY,
         )
-        if shift.setup.shuffler and shift.setup.shuffler.recognises:
-            self.sim.shoe.mechanics.capabilities |= {Capability.RECOGNISES}
+
+    def capabilities_of(self, device: str) -> frozenset[Capability]:
+        """Where the shuffler recognises cards, the shoe does too."""
+        able = super().capabilities_of(device)
+        recognises = self.setup.shuffler and self.setup.shuffler.recognises
+        return able | {Capability.RECOGNISES} if recognises else able
 
     def build(self, plate: Any, *rest: Any) -> WatchedFirmware:
         """The firmware of a device that stands at this table."""

@@ -69,6 +69,9 @@ class Witness(DeckWitness):
         self._numbers: dict[tuple[str, int], int] = {}
         self._done: dict[str, set[int]] = {"shuffler": set(), "shoe": set()}
         self._jammed_since: dict[str, float] = {}
+        self._turned_over: set[int] = set()  # rounds whose hands may be told
+        self._void_rounds: set[int] = set()
+        self._out_then: dict[int, Counter[str]] = {}  # the kinds that lay outside the shoe when a stack was taken
         self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
             "deck.accepted_prepared": self._accepted,
@@ -100,6 +103,8 @@ class Witness(DeckWitness):
             "table.idled": self._idled,
             "players.acted": self._acted,
             "dealer.revealed": self._revealed,
+            "hands.requested": self._requested,
+            "hand.recognised": self._recognised,
             "stack.taken": self._taken,
             "hand.collected": self._collected,
             "round.completed": self._completed,
@@ -211,8 +216,10 @@ class Witness(DeckWitness):
 
     def _undealt(self, event: Entry) -> None:
         data = event.data
-        if event.kind == "stack.taken":
+        if event.kind == "hand.recognised":
             data = {key: value for key, value in data.items() if key != "kinds"}
+        hidden = event.kind == "stack.taken" and "kinds" in data
+        self.check("nothing hidden told", not hidden, event)
         named = KIND_NAMES.search(msgspec.json.encode(data))
         self.check("nothing undealt told", not named and "kind" not in data and "kinds" not in data, event)
         for key, value in data.items():
@@ -340,6 +347,19 @@ class Witness(DeckWitness):
         for seat in [*round_.seats, DEALERS_SEAT]:
             if f"seat{seat}" not in round_.collected:
                 self._hand(round_, seat)
+        self._turned_over.add(round_.number)
+
+    def _requested(self, event: Entry) -> None:
+        number = event.data["round"]
+        self.check("nothing hidden told", number in self._void_rounds, f"the hands of round {number} were requested")
+        self._turned_over.add(number)
+
+    def _recognised(self, event: Entry) -> None:
+        """What is told must have been turned over, and have been out of the shoe when the hand got its cards."""
+        number, shown = event.data["round"], Counter(event.data["kinds"])
+        self.check("nothing hidden told", number in self._turned_over, f"a hand of round {number} is told")
+        out = self._out_then.pop(event.data["command"], Counter())
+        self.check("nothing undealt told", shown <= out, f"{shown} was told, open lay {out}")
 
     def _collected(self, event: Entry) -> None:
         assert self._round is not None
@@ -353,11 +373,10 @@ class Witness(DeckWitness):
     def _taken(self, event: Entry) -> None:
         round_ = self._round
         assert round_ is not None
-        if event.data.get("kinds"):
-            shown = Counter(event.data["kinds"])
+        if "command" in event.data:
             spots = [*self.house.cards.spots(CardPlace.HAND), _RACK, FLOOR, *self.house.cards.spots(CardPlace.TABLE)]
             out = Counter(card.kind.name.lower().replace("_", " ") for card in self.piles(spots))
-            self.check("nothing undealt told", shown <= out, f"{shown} was told, open lie {out}")
+            self._out_then[event.data["command"]] = out
         hands = {int(spot.number) for spot in self.house.cards.spots(CardPlace.HAND)}
         good = hands <= {*round_.seats, DEALERS_SEAT}
         self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
@@ -372,6 +391,7 @@ class Witness(DeckWitness):
     def _voided(self, event: Entry) -> None:
         assert self._round is not None
         self._round.void_seq = event.seq
+        self._void_rounds.add(self._round.number)
         self.voids[event.clause[0] if event.clause else "-"] += 1
 
     def _returned(self, event: Entry) -> None:

@@ -18,10 +18,12 @@ from firmware_bridge.wire.messages import (
     VERSION,
     AnyCommand,
     AnyQuestion,
+    AskCards,
     AskStatus,
     BadMessage,
     Button,
     Capability,
+    CardKinds,
     Counters,
     DeviceRole,
     Done,
@@ -50,7 +52,7 @@ from firmware_bridge.wire.messages import (
     message_number,
 )
 from firmware_bridge.wire.packet import ResetReason
-from simulators.devices.mechanics import Mechanics
+from simulators.devices.mechanics import Mechanics, TakenStacks
 
 ANSWERS_KEPT: Final = 32
 EVENTS_KEPT: Final = 64
@@ -114,6 +116,7 @@ class Firmware:
         self._next_event = 1
         self._sent_event = 0  # the last event sent in this link session
         self._newest: type[EventMessage] | None = None
+        self._taken: TakenStacks = {}
 
     def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
         """Power on. A firmware that has kept its memory reports that."""
@@ -122,6 +125,7 @@ class Firmware:
         self.link.announce(now)
         self._greeted = False
         self.mechanics.report = self.report
+        self.mechanics.taken = self._taken
         self.report(PowerUp, cause=cause, memory_kept=memory_kept)
 
     def used_elsewhere(self, last_command: int) -> None:
@@ -281,6 +285,8 @@ class Firmware:
                 events_kept=len(self._events),
                 uptime_ms=self._uptime_ms(),
             )
+        if isinstance(question, AskCards):
+            return self._cards(question)
         return Counters(
             ref=question.ref,
             uptime_ms=self._uptime_ms(),
@@ -294,6 +300,16 @@ class Firmware:
             frames_bad=self.link.counters.bad_frames,
             resends=self.link.counters.resends,
         )
+
+    def _cards(self, question: AskCards) -> Message:
+        """Which cards a command put out: only once they were taken."""
+        if self.plate.role is not DeviceRole.SHOE or not self.mechanics.can(Capability.RECOGNISES):
+            return NoAnswer(question.ref, Reason.NOT_ABLE)
+        kinds = self._taken.get(question.command)
+        if kinds is not None:
+            return CardKinds(question.ref, question.command, kinds)
+        hidden = self.mechanics.not_taken(question.command)
+        return NoAnswer(question.ref, Reason.NOT_TAKEN if hidden else Reason.FORGOTTEN)
 
     # --- events -----------------------------------------------------------------------------------------------------
 

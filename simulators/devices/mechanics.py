@@ -52,8 +52,8 @@ _WORKING: Final = Mode.WORKING
 _JAMMED: Final = Mode.JAMMED
 COMPLETE: Final = Course.COMPLETE
 _EXIT: Final = Place.EXIT
-_RECOGNISES: Final = Capability.RECOGNISES
 _MISCOUNT: Final = FaultName.MISCOUNT
+STACKS_KEPT: Final = 16  # whose cards are remembered after they were taken
 FACE_UP_REPORTS: Final = 3  # in one cycle at most: a cycle must fit into the room kept for its events
 
 _BEFORE_A_CYCLE: Final = (FaultName.EXTRA_CARD, FaultName.FACE_UP)
@@ -66,6 +66,7 @@ FOUND_BY_SELF_TEST: Final = (
 # device reports then is in the table of worked sequences.
 Steps = Generator[float, None, tuple[Course, int]]
 Report = Callable[..., None]
+TakenStacks = dict[int, list[int]]  # the kinds of the cards that people took, by the command that put them out
 
 
 def after(now: float, step_s: float, times: int) -> float:
@@ -112,7 +113,8 @@ class Mechanics(ABC):
         self.deadline = math.inf  # when the next card moves
         self._started = 0.0
         self._presented_by = 0  # the command whose cards lie at the exit
-        self._dealt = False  # those cards were dealt, so their kinds may be reported once they are taken
+        self._dealt = False  # those cards were dealt: once they are taken, the host may ask for their kinds
+        self.taken: TakenStacks = {}  # the firmware's, while there is power
         self._face_up_told = 0
         self._failed_parts: list[tuple[FaultCode, str]] = []  # what the last self-test found
         self._works: dict[tuple[type[Command], bool], Work | None] = {}  # by command, and whether it holds
@@ -232,15 +234,22 @@ class Mechanics(ABC):
     def sensed(self) -> dict[str, int]:
         """What the sensors see, by the names of the status message."""
 
+    def not_taken(self, command: int) -> bool:
+        """Whether this command deals cards, and nobody has taken them yet."""
+        return False
+
     # --- what people do ---------------------------------------------------------------------------------------------
 
     def take_exit(self, target: Spot) -> list[Card]:
         """A person takes all cards from the exit."""
         taken = self.cards.move_all(self.exit, target)
         if taken:
-            kinds = [int(card.kind) for card in taken] if self._dealt and self.can(_RECOGNISES) else []
+            if self._dealt and self.can(Capability.RECOGNISES):
+                self.taken[self._presented_by] = [int(card.kind) for card in taken]
+                if len(self.taken) > STACKS_KEPT:
+                    del self.taken[next(iter(self.taken))]
             counted = len(taken) if self._dealt or self.can(Capability.COUNTS) else -1
-            self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=counted, kinds=kinds)
+            self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=counted)
         return taken
 
     def put_in(self, source: Spot, target: Spot, place: Place) -> None:

@@ -40,6 +40,7 @@ class ShoeMechanics(Mechanics):
     def __init__(self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random) -> None:
         super().__init__(cards, capabilities, rng)
         self.works_at = (SHOE, HELD, self.exit)
+        self._held_by = 0  # the command whose cards are held
 
     def load(self, source: Spot) -> None:
         """A person puts a deck into the shoe."""
@@ -58,6 +59,20 @@ class ShoeMechanics(Mechanics):
             "exit_cards": self.cards.count(self.exit),
             "held_cards": self.cards.count(HELD),
         }
+
+    def not_taken(self, command: int) -> bool:
+        """Its cards are moving, held, or at the exit."""
+        if self.doing and self.doing.id == command:
+            return isinstance(self.doing, Dispense | Release)
+        if command == self._held_by and self.cards.count(HELD):
+            return True
+        return self._dealt and command == self._presented_by and self.cards.count(self.exit) > 0
+
+    def power_lost(self, *, memory_kept: bool = False) -> None:
+        """Cards that are held stay there; without its memory it does not know which command they belong to."""
+        super().power_lost(memory_kept=memory_kept)
+        if not memory_kept:
+            self._held_by = 0
 
     def _stuck(self) -> Spot:
         return SHOE if self.cards.count(SHOE) else HELD
@@ -150,5 +165,7 @@ class ShoeMechanics(Mechanics):
         return COMPLETE, counted
 
     def _presented(self, command: AnyCommand, target: Spot, *, dealt: bool) -> None:
-        if target is not HELD:
+        if target is HELD:
+            self._held_by = command.id
+        else:
             self._present(command, dealt)

@@ -10,6 +10,7 @@ from simulators.faulty_firmware import (  # noqa: F401 - they fill the list
     events,
     frame,
     hands,
+    hidden_cards,
     link,
     moves,
     packets,

@@ -24,7 +24,7 @@ from controller.core.state import State
 from controller.daemon.live_table import LiveTable, report_of
 from controller.journal import Journal, MemoryJournal, timestamp
 from firmware_bridge.wire.link import LinkTiming, LossReason, Lost
-from firmware_bridge.wire.messages import AnyCommand, Capability
+from firmware_bridge.wire.messages import AnyCommand, AskCards, Capability
 from firmware_bridge.wire.session import DISTRUST_S, Ahead, EventMark, HostSession, Rejected, Untrusted
 from simulators.devices.cards import Cards
 from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
@@ -36,7 +36,8 @@ from simulators.pipes.wires import VirtualLine, WireQuality
 BEGINNING: Final = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
 STORED_WITH: Final = 8  # stored events before the device is notified: with its next command, or at once
 STORED_AFTER: Final = 16
-QUIET: Final = frozenset({"command.given", "command.answered", "stack.taken"})  # alone, they leave people nothing to do
+# Alone, these leave people nothing to do.
+QUIET: Final = frozenset({"command.given", "command.answered", "stack.taken", "hand.recognised"})
 # For many rounds: acknowledgements wait for a packet to ride on, and heartbeats are rare. The price: a link that dies
 # silently is noticed after minutes instead of seconds.
 CALM_LINK: Final = LinkTiming(
@@ -284,7 +285,7 @@ class House:
 
     def _start_host(self) -> None:
         """Start from the journal alone, as the daemon does."""
-        self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw, self._snapshot_every)
+        self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw, self._ask, self._snapshot_every)
         self.state: State = self.live.state  # what the table believes
         self._next_at = -math.inf  # when something happens next; true after a look
         self._table_at = math.inf  # when the table wants a tick, as it was after this event
@@ -296,6 +297,8 @@ class House:
             wired = Wired(name, devices[name], self._quality, self._rng, self.live.mark(name), self.now, self._timing)
             for command in self.live.unanswered(name):
                 wired.session.send(command, self.now)
+            for question in self.live.questions(name):
+                wired.session.ask(question, self.now)
             wired.happened = self._happened(wired)
             self.wired[name] = wired
         self._lines = tuple(self.wired.values())
@@ -448,6 +451,11 @@ class House:
         wired = self.wired[device]
         wired.stirred = True
         wired.session.withdraw(id)
+
+    def _ask(self, device: str, question: AskCards) -> None:
+        wired = self.wired[device]
+        wired.stirred = True
+        wired.session.ask(question, self.now)
 
     def _happened(self, wired: Wired) -> Callable[[object, float], None]:
         def happened(happening: object, now: float) -> None:

@@ -109,6 +109,7 @@ def test_a_floor_step_at_the_socket_needs_the_pin_too(served: Served) -> None:
         ("close_table", {}),
         ("test_device", {"device": "shoe"}),
         ("remove_deck", {"deck": "red-1"}),
+        ("request_hands", {"round": 1, "reason": "a dispute"}),
     ):
         answer = served.do(action, **fields)
         assert (answer.status, answer.code) == (401, "pin_needed"), action

@@ -16,7 +16,7 @@ import pytest
 from firmware_bridge.ports.transport import PortLossReason, PortLost
 from firmware_bridge.tools.conform import POINTS, Conformance, PointResult, chosen, conform, run_points
 from firmware_bridge.tools.conform.run import RUN_LIMIT_S, RUN_WITH_CARDS_LIMIT_S
-from firmware_bridge.wire.messages import Capability, Light, PowerCause
+from firmware_bridge.wire.messages import Capability, CycleDone, EventMessage, Light, Place, PowerCause, StackTaken
 from firmware_bridge.wire.packet import PacketType
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SHOE_CAPABILITIES, SimulatedDevice, SimulatedTable
@@ -28,6 +28,7 @@ from simulators.pipes.wires import VirtualLine, WireEnd, WireQuality
 
 DOCS = Path(__file__).parents[2] / "docs"
 PROTOCOL = ("protocol.md", "sequences.md")
+RECOGNISING = SHOE_CAPABILITIES | {Capability.RECOGNISES}
 LOCK_OR_LIGHT = {Capability.LOCKS, Capability.INDICATES}
 WITHOUT_HANDS = ("sequence.shuffle", "sequence.deliver", "sequence.eject", "sequence.release")  # on a shoe
 QUICK = ("frame.split", "link.open", "link.nak", "command.at_most_once", "event.replay")
@@ -35,7 +36,7 @@ QUICK = ("frame.split", "link.open", "link.nak", "command.at_most_once", "event.
 
 def a_shoe(
     build: Callable[..., Firmware] = Firmware,
-    capabilities: frozenset[Capability] = SHOE_CAPABILITIES,
+    capabilities: frozenset[Capability] = RECOGNISING,
     *,
     loaded: bool = True,
 ) -> SimulatedDevice:
@@ -49,7 +50,7 @@ def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
     """The points that this device must skip: it has no such cycle, nothing lies in the way, or nobody takes cards."""
     if device is a_shuffler:
         a_shoe_can = ("cards.bad_count", "refusal.held", "sequence.dispense", "sequence.hold", "sequence.release")
-        return ("cards.occupied", "sequence.eject", *a_shoe_can)
+        return ("cards.occupied", "cards.hidden", "sequence.eject", *a_shoe_can)
     return WITHOUT_HANDS
 
 
@@ -164,6 +165,29 @@ def test_defect_fails_exactly_its_point(
     assert results[point].verdict == "failed"
 
 
+def test_kinds_in_the_report_of_a_taken_stack_are_found_without_moving_cards() -> None:
+    """The device still keeps the report of cards that somebody took before the run."""
+    shoe = a_shoe(DEFECTS["event.elements"])
+    assert shoe.firmware is not None
+    shoe.firmware.report(StackTaken, command=1, place=Place.EXIT, cards=3)
+    assert list(not_passed(run_on(shoe))) == ["event.elements"]
+
+
+class TakenAtOnce(Firmware):
+    """Somebody takes every stack as soon as it is presented."""
+
+    def report(self, what: type[EventMessage], **fields: object) -> None:
+        super().report(what, **fields)
+        if what is CycleDone:
+            self.mechanics.take_exit(Spot(CardPlace.HAND, 1))
+
+
+def test_cards_that_were_taken_must_be_named() -> None:
+    results = run_on(a_shoe(TakenAtOnce), with_cards=True, only=["cards.hidden"])
+    assert results["cards.hidden"].detail == "with cards that were taken"
+    assert not_passed(results) == {}
+
+
 def test_lock_is_turned_back_after_a_point_that_failed_while_locked() -> None:
     shoe = a_shoe(DEFECTS["cards.locked"])
     assert list(not_passed(run_on(shoe, with_cards=True, only=points_with_one_defect()))) == ["cards.locked"]
@@ -174,7 +198,7 @@ def test_lock_is_turned_back_after_a_point_that_failed_while_locked() -> None:
 
 
 def test_device_without_lock_is_tested_by_its_light() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - {Capability.LOCKS}), with_cards=True)
+    results = run_on(a_shoe(capabilities=RECOGNISING - {Capability.LOCKS}), with_cards=True)
     found = not_passed(results)
     assert {results[name].verdict for name in found} == {"skipped"}
     assert "cards.locked" in found
@@ -196,18 +220,18 @@ def test_device_whose_self_test_ends_at_once_cannot_be_busy() -> None:
 
 
 def test_device_that_does_not_hold_a_stack_says_so_before_it_says_that_it_is_locked() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - {Capability.HOLDS_STACK}), only=["command.not_able"])
+    results = run_on(a_shoe(capabilities=RECOGNISING - {Capability.HOLDS_STACK}), only=["command.not_able"])
     assert not_passed(results) == {}
 
 
 def test_device_without_light_is_tested_by_its_lock() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - {Capability.INDICATES}), with_cards=True)
+    results = run_on(a_shoe(capabilities=RECOGNISING - {Capability.INDICATES}), with_cards=True)
     lights = ("command.bad_light", "command.bad_text", "sequence.light_while_busy")
     assert not_passed(results, without=(*lights, *WITHOUT_HANDS)) == {}
 
 
 def test_device_without_lock_and_light_is_tested_by_what_it_refuses() -> None:
-    results = run_on(a_shoe(capabilities=SHOE_CAPABILITIES - LOCK_OR_LIGHT))
+    results = run_on(a_shoe(capabilities=RECOGNISING - LOCK_OR_LIGHT))
     assert {result.verdict for result in results.values()} == {"passed", "skipped"}
     by_refusals = {name for name, result in results.items() if "with refused commands" in result.detail}
     assert by_refusals >= {"command.at_most_once", "command.across_links", "command.remembered", "command.id_reused"}

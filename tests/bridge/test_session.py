@@ -16,10 +16,12 @@ from firmware_bridge.wire.link import PENDING_MAX, WINDOW, Link, LinkState, Loss
 from firmware_bridge.wire.messages import (
     VERSION,
     AnyQuestion,
+    AskCards,
     AskCounters,
     AskStatus,
     ButtonName,
     Capability,
+    CardKinds,
     Counters,
     DeviceRole,
     Dispense,
@@ -317,6 +319,24 @@ def test_questions_are_answered_by_the_device() -> None:
     for question, answer in zip(questions, (Identity, Status, Counters), strict=True):
         rig.session.ask(question, rig.line.now)
         assert isinstance(rig.answered(question.ref), answer)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_question_about_a_command_is_asked_again_after_a_lost_link_unless_the_device_has_restarted(
+    restarted: bool,
+) -> None:
+    device = greeted(EventMark(DEVICE_BOOT, 0))
+    for question in (AskCards(5, 5), AskStatus(6)):
+        device.host.ask(question, NOW)
+    device.exchange()
+    again = PlayedDevice(device.host, DEVICE_BOOT + restarted)
+    again.host.connect(NOW)
+    again.exchange()
+    again.say(again.welcome())
+    assert again.heard[1:] == ([AskStatus(6)] if restarted else [AskCards(5, 5), AskStatus(6)])
+    answered = again.say(CardKinds(5, 5, [2, 7, 7]))
+    assert answered == ([] if restarted else [CardKinds(5, 5, [2, 7, 7])])
+    assert again.say(CardKinds(5, 5, [2, 7, 7])) == [], "nobody has asked for it"
 
 
 # --- events ---------------------------------------------------------------------------------------------------------

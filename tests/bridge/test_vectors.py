@@ -23,6 +23,7 @@ from firmware_bridge.wire.link import Link
 from firmware_bridge.wire.messages import (
     ALL_MESSAGES,
     VERSION,
+    AskCards,
     AskStatus,
     BadMessage,
     Capability,
@@ -255,7 +256,7 @@ def _frames(data: bytes) -> list[bytes]:
 
 
 def converse() -> list[Frame]:
-    """A shoe is greeted, tells its events, deals one stack that is taken, is asked for its status, and left."""
+    """A shoe is greeted, tells its events, deals one stack that is taken, is asked for status and cards, and left."""
     cards = Cards(["red"])
     capabilities = frozenset({Capability.COUNTS, Capability.RECOGNISES, Capability.HOLDS_STACK})
     shoe = SteadyShoe(cards, capabilities, random.Random(0))
@@ -289,6 +290,8 @@ def converse() -> list[Frame]:
     shoe.take_exit(Spot(CardPlace.HAND, 1))
     line.rest(0.5)
     host.ask(AskStatus(7), line.now)
+    line.rest(0.5)
+    host.ask(AskCards(8, 101), line.now)
     line.rest(0.5)
     host.close(line.now)
     line.rest(0.1)
@@ -352,7 +355,7 @@ def test_host_and_device_hold_the_conversation_byte_for_byte() -> None:
 def test_the_conversation_has_what_a_maker_needs_to_see() -> None:
     said = [v["meaning"].get("message", {}).get("message", v["meaning"]["type"]) for v in CONVERSATION]
     story = ["OPEN", "OPENED", "Hello", "Welcome", "PowerUp", "EventsStored", "Dispense", "Done"]
-    story += ["StackPresented", "CycleDone", "StackTaken", "AskStatus", "Status", "RESET"]
+    story += ["StackPresented", "CycleDone", "StackTaken", "AskStatus", "Status", "AskCards", "CardKinds", "RESET"]
     at = -1
     for step in story:
         at = said.index(step, at + 1)

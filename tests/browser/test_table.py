@@ -29,6 +29,7 @@ def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
     page.wait(f"{LIVE}.includes('players_acted')")
     deck = page.see("[data-deck=red-1] .deck-places")
     assert all(words in deck for words in ("3 seat 1", "3 seat 3", "3 seat 6", "3 dealer")), deck
+    assert {hand["seen"] for hand in person.shoed.get("rounds/1")["hands"].values()} == {"hidden"}
     person.follow("document.querySelector('#round').textContent === '1 round'")
     page.see("[data-deck=red-1]", "rack")
     page.see("[data-deck=blue-1]", "Next")
@@ -39,8 +40,40 @@ def test_a_whole_round_by_clicks(screen: Callable[..., Person]) -> None:
     hands = page.see("#round-viewer", "Round 1")
     assert "Completed" in hands
     assert all(hand in hands for hand in ("Seat 1", "Seat 3", "Seat 6", "Dealer")), hands
+    for hand in person.shoed.get("rounds/1")["hands"].values():
+        assert hand["seen"] == "known"
+        assert ", ".join(hand["kinds"]) in hands, "turned over, and recognised by the shoe"
     page.click("#round-viewer button", "Show events")
     page.see("#results", "Round 1 started")
+
+
+def test_the_hands_of_a_void_round_are_shown_after_a_floorperson_has_requested_them(
+    screen: Callable[..., Person],
+) -> None:
+    person = screen("--paused")
+    page = person.page
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    person.follow("document.body.dataset.state === 'betting'")
+    person.take_step()
+    page.wait(f"{LIVE}.includes('players_acted')")
+    page.click("[data-action=report_dealer_exposed]")
+    person.submit()
+    page.wait("document.body.dataset.state === 'voiding'")
+    page.js("location.hash = '#journal/1'")
+    assert page.see("#round-viewer", "Round 1").count("hidden") == 4
+    page.js("location.hash = '#table'")
+    page.click("#dock .more")
+    page.click("dialog button", "Request hands")
+    page.see("dialog [data-field=round] [aria-pressed=true]", "1")
+    page.click("dialog [data-field=reason] input")
+    page.type("seat 3 claims three dragons")
+    person.submit()
+    page.js("location.hash = '#journal/1'")
+    shown = page.see("#round-viewer", "Flo requested the cards of the hands: seat 3 claims three dragons")
+    assert "hidden" not in shown
+    for hand in person.shoed.get("rounds/1")["hands"].values():
+        assert ", ".join(hand["kinds"]) in shown
 
 
 def test_a_step_by_keyboard_alone(screen: Callable[..., Person]) -> None:

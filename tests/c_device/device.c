@@ -2,13 +2,13 @@
  * A small dealing shoe for the Dragonshoe device protocol, version 1, written from docs/protocol.md and
  * docs/protocol-vectors.json alone.
  *
- * The mechanics are simulated: 53 cards are a counter, a cycle is a delay, and whoever stands at the table takes
+ * The mechanics are simulated: 53 cards are a row of kinds, a cycle is a delay, and whoever stands at the table takes
  * every presented stack after 200 ms. The wire is a pseudo-terminal; its path is the first line of the output. The
  * device serves until its standard input is closed or SIGTERM comes.
  *
  *     cc -std=c99 -Wall -Wextra -Werror -O2 -D_XOPEN_SOURCE=600 -o device device.c
  *
- * All memory is static, about 15 kB. The window is 4: it costs two times four messages of memory, and an answer need
+ * All memory is static, about 16 kB. The window is 4: it costs two times four messages of memory, and an answer need
  * not wait until the host has acknowledged an event.
  */
 #include <errno.h>
@@ -35,6 +35,7 @@ enum {
     EVENT_MAX = 56,    /* bytes of the longest event of this device */
     ROOM_MIN = 8,      /* room for events below which no cycle starts */
     ANSWERS = 16,      /* answers remembered; at least 16 */
+    STACKS = 16,       /* stacks whose cards are remembered; at least 16 */
     NAKS_MAX = 8,
     RESEND_MS = 300,
     HEARTBEAT_MS = 1000,
@@ -52,13 +53,13 @@ enum {
 enum { OPEN = 0x10, OPENED, DATA, ACK, NAK, RESET };
 enum { GOODBYE, NO_SUCH_SESSION, OTHER_VERSION, PROTOCOL_ERROR };
 
-enum { HELLO = 1, WELCOME, UNWELCOME, EVENTS_STORED, DONE, REFUSED, NO_ANSWER, IDENTITY, STATUS, COUNTERS };
+enum { HELLO = 1, WELCOME, UNWELCOME, EVENTS_STORED, DONE, REFUSED, NO_ANSWER, IDENTITY, STATUS, COUNTERS, CARD_KINDS };
 enum { SHUFFLE = 16, DELIVER, DISPENSE, RELEASE, LOCK, UNLOCK, EJECT, CLEAR_JAM, SELF_TEST, INDICATE };
-enum { IDENTIFY = 48, ASK_STATUS, ASK_COUNTERS, QUESTION_LAST = 63 };
+enum { IDENTIFY = 48, ASK_STATUS, ASK_COUNTERS, ASK_CARDS, QUESTION_LAST = 63 };
 enum { POWER_UP = 64, CYCLE_DONE = 66, STACK_PRESENTED, STACK_TAKEN, DOOR = 71, CARDS_PRESENT = 74 };
 
 enum { ROLE_SHOE = 2 };
-enum { COUNTS = 1, HOLDS_STACK = 5, LOCKS = 6, INDICATES = 7 };
+enum { COUNTS = 1, RECOGNISES, HOLDS_STACK = 5, LOCKS = 6, INDICATES = 7 };
 enum { AT_SHOE = 4, AT_EXIT = 5, AT_HELD = 6 };
 enum { COMPLETE = 0 };
 enum { READY, WORKING, MODE_JAMMED, MODE_FAILED };
@@ -80,7 +81,8 @@ enum {
     EXIT_OCCUPIED = 24,
     NOTHING_HELD = 25,
     NOT_JAMMED = 26,
-    EVENTS_FULL = 27
+    EVENTS_FULL = 27,
+    NOT_TAKEN = 29
 };
 
 /* The message number of a cycle's command gives the number of the cycle. */
@@ -748,12 +750,33 @@ static struct {
     unsigned moving; /* cards that the cycle moves to the exit or HELD */
     uint64_t started_ms, ends_ms;
     unsigned shoe, held, exit;
+    unsigned left;                   /* cards that have left the shoe: the number of the next one in the row */
+    unsigned held_first, exit_first; /* the number of the first card of the stack there */
+    bool exit_dealt;                 /* it came from Dispense or Release */
+    uint64_t held_command;           /* which command holds the stack inside */
     uint64_t exit_command, exit_ms; /* which command presented the stack at the exit, and when */
     uint64_t last_cycle;
     unsigned last_outcome;
     bool locked;
     bool jammed, failed, door_open; /* sensors that this simulation never sets */
 } shoe = {.shoe = DECK};
+
+/* The stacks that people took: which cards they are is told only when the host asks. */
+static struct {
+    uint64_t id;
+    unsigned first, cards; /* no cards: nothing remembered here */
+} stacks[STACKS];
+static unsigned stack_next;
+
+/* What the sensor read on a card, by its number in the row. */
+static uint8_t kind_of(unsigned card)
+{
+    static const uint8_t copies[] = {3, 3, 1, 7, 8, 9, 10, 12};
+    uint8_t kind = 0;
+    for (card = card * 20 % DECK; card >= copies[kind]; kind++)
+        card -= copies[kind];
+    return kind;
+}
 
 static bool starts_cycle(uint8_t number)
 {
@@ -822,10 +845,13 @@ static void cycle_end(void)
 {
     struct writer w;
     bool hold = shoe.doing.number == DISPENSE && shoe.doing.hold;
+    unsigned first = shoe.left;
     if (shoe.doing.number == DISPENSE) {
         shoe.shoe -= shoe.moving;
+        shoe.left += shoe.moving;
         total.cards_moved += shoe.moving;
     } else if (shoe.doing.number == RELEASE) {
+        first = shoe.held_first;
         shoe.held = 0;
     } else if (shoe.doing.number == EJECT) {
         shoe.shoe = shoe.held = 0;
@@ -834,8 +860,12 @@ static void cycle_end(void)
     }
     if (hold) {
         shoe.held = shoe.moving;
+        shoe.held_first = first;
+        shoe.held_command = shoe.doing.id;
     } else if (shoe.moving > 0) {
         shoe.exit = shoe.moving;
+        shoe.exit_first = first;
+        shoe.exit_dealt = shoe.doing.number != EJECT;
         shoe.exit_command = shoe.doing.id;
         shoe.exit_ms = now;
     }
@@ -862,6 +892,12 @@ static void mechanics_tick(void)
         cycle_end();
     if (shoe.exit > 0 && now - shoe.exit_ms >= TAKEN_AFTER_MS) {
         event_stack(STACK_TAKEN, shoe.exit_command, AT_EXIT, shoe.exit);
+        if (shoe.exit_dealt) {
+            stacks[stack_next].id = shoe.exit_command;
+            stacks[stack_next].first = shoe.exit_first;
+            stacks[stack_next].cards = shoe.exit;
+            stack_next = (stack_next + 1) % STACKS;
+        }
         shoe.exit = 0;
     }
 }
@@ -892,7 +928,7 @@ static uint64_t last_command;
 
 static void put_identity(struct writer *w)
 {
-    static const uint8_t capabilities[] = {COUNTS, HOLDS_STACK, LOCKS, INDICATES};
+    static const uint8_t capabilities[] = {COUNTS, RECOGNISES, HOLDS_STACK, LOCKS, INDICATES};
     put_uint(w, ROLE_SHOE);
     put_text(w, "Dragonshoe");
     put_text(w, "C Shoe");
@@ -1038,6 +1074,46 @@ static void put_counters(struct writer *w)
         put_uint(w, values[i]);
 }
 
+/* Whether this command deals a stack that nobody has taken yet. */
+static bool not_taken(uint64_t id)
+{
+    if (shoe.working && shoe.doing.id == id)
+        return shoe.doing.number == DISPENSE || shoe.doing.number == RELEASE;
+    return (shoe.held > 0 && shoe.held_command == id) || (shoe.exit > 0 && shoe.exit_dealt && shoe.exit_command == id);
+}
+
+static void no_answer(uint64_t ref, uint8_t reason)
+{
+    struct writer w;
+    put_message(&w, NO_ANSWER, 2);
+    put_uint(&w, ref);
+    put_uint(&w, reason);
+    answer_send(&w);
+}
+
+static void cards_asked(uint64_t ref, struct reader *r)
+{
+    struct writer w;
+    uint64_t id = (uint64_t)take_int(r, 0, INT64_MAX);
+    if (!r->ok) {
+        no_answer(ref, BAD_ARGUMENT);
+        return;
+    }
+    for (unsigned i = 0; i < STACKS; i++) {
+        if (stacks[i].cards == 0 || stacks[i].id != id)
+            continue;
+        put_message(&w, CARD_KINDS, 3);
+        put_uint(&w, ref);
+        put_uint(&w, id);
+        put_array(&w, stacks[i].cards);
+        for (unsigned card = 0; card < stacks[i].cards; card++)
+            put_uint(&w, kind_of(stacks[i].first + card));
+        answer_send(&w);
+        return;
+    }
+    no_answer(ref, not_taken(id) ? NOT_TAKEN : FORGOTTEN);
+}
+
 static void question_in(uint8_t number, struct reader *r)
 {
     static const struct {
@@ -1047,17 +1123,17 @@ static void question_in(uint8_t number, struct reader *r)
     struct writer w;
     int64_t ref = take_int(r, 0, NUMBER_MAX);
     if (!r->ok)
-        return; /* a known question has no field except its ref, so there is nothing to answer */
-    if (number > ASK_COUNTERS) {
-        put_message(&w, NO_ANSWER, 2);
-        put_uint(&w, (uint64_t)ref);
-        put_uint(&w, UNKNOWN_COMMAND);
+        return; /* without a ref there is nothing to answer */
+    if (number == ASK_CARDS) {
+        cards_asked((uint64_t)ref, r);
+    } else if (number > ASK_CARDS) {
+        no_answer((uint64_t)ref, UNKNOWN_COMMAND);
     } else {
         put_message(&w, replies[number - IDENTIFY].number, replies[number - IDENTIFY].fields);
         put_uint(&w, (uint64_t)ref);
         replies[number - IDENTIFY].put(&w);
+        answer_send(&w);
     }
-    answer_send(&w);
 }
 
 static void message_in(const uint8_t *p, size_t n)

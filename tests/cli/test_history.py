@@ -11,13 +11,17 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from controller.api.history import find_round
 from controller.cli import client, journal_option
+from controller.core.actions import CloseBets, ReportDealerExposed, RequestHands, Role
+from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
 from controller.journal import Journal, JournalReader, NewEvent
 from simulators.table.house import House
 from simulators.table.people import People
 from tests.journal.test_chain import TS
 from tests.support.jammed import journal_of_a_jam
+from tests.support.recognising import RecognisingHouse
 from tests.support.shoectl import complaint, json_lines, shoectl
 
 OPENED = NewEvent(TS, "table.opened", (), {"who": "dana"})
@@ -83,6 +87,36 @@ def test_a_void_round_is_explained(void: str) -> None:
     assert found["started_ts"] < found["ended_ts"] < found["void"]["wagers"]["ts"] <= found["void"]["settled_ts"]
     assert found["warnings"][0]["ts"] <= found["ended_ts"] < found["warnings"][0]["cleared_ts"]
     assert lines_of(shoectl("round", "2", "--journal", void))[0].startswith("round 2: completed")
+
+
+def test_the_cards_of_a_hand_are_shown_once_they_are_turned_over(tmp_path: Path) -> None:
+    house = RecognisingHouse(file := tmp_path / "journal.db")
+    people = People(house)
+    assert people.open()
+    house.report(CloseBets(seats=(2,), who="dealer 1", role=Role.DEALER))
+    people.enough = lambda: house.state.table is TableState.ACTING
+    assert people.work()
+    people.enough = None
+    hidden = lines_of(shoectl("round", "1", "--journal", str(file)))
+    assert "  dealt TIME, seat 2, 3 cards: hidden" in hidden
+    house.report(ReportDealerExposed(who="dealer 1", role=Role.DEALER))
+    assert people.work()
+    assert people.play((1,))
+    cards = [event.data for event in house.events if event.kind == "hand.recognised"]
+    assert [(data["round"], data["target"]) for data in cards] == [(2, "seat1"), (2, "dealer")]
+    shown = lines_of(shoectl("round", "2", "--journal", str(file)))
+    assert f"  dealt TIME, seat 1, 3 cards: {', '.join(cards[0]['kinds'])}" in shown
+    house.report(RequestHands(round=1, reason="a dispute", who="floor 1", role=Role.FLOOR))
+    house.rest(1)
+    void = lines_of(shoectl("round", "1", "--journal", str(file)))
+    kinds = [event.data["kinds"] for event in house.events if event.kind == "hand.recognised"][2]
+    assert f"  dealt TIME, seat 2, 3 cards: {', '.join(kinds)}" in void
+    assert "  requested TIME, the cards of the hands, by floor 1: a dispute" in void
+    with JournalReader(file) as reader:
+        found = find_round(reader, 1)
+    assert [event["kind"] for event in found["events"]][-3:] == ["hands.requested", *2 * ["hand.recognised"]]
+    assert found["hands"]["seat2"]["seen"] == "known"
+    house.close()
 
 
 # --- from a file ------------------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def test_cards_that_nobody_has_counted_are_counted_before_a_void_is_complete(pre
         cards=presented,
         duration_ms=1,
     )
-    house.report("shoe", StackTaken, command=id, place=Place.EXIT, cards=taken, kinds=[])
+    house.report("shoe", StackTaken, command=id, place=Place.EXIT, cards=taken)
     if presented == taken == -1:
         assert house.at() is TableState.VOIDING
         assert not house.find("count.accepted")

@@ -386,7 +386,7 @@ def test_what_is_taken_in_the_moment_of_a_void_is_asked_for_wherever_it_lies(wha
     assert exit_ == (47 if what == "stub" else 3)
     house.move_all("exit", "rack" if what == "stub" else "seat1")  # the dealer was already taking them
     id = house.devices["shoe"].presented_by
-    house.report("shoe", wire.StackTaken, command=id, place=Place.EXIT, cards=exit_, kinds=[])
+    house.report("shoe", wire.StackTaken, command=id, place=Place.EXIT, cards=exit_)
     assert house.state.decks["red-1"].cards["taken"] == exit_
     house.ask(act.ReturnWagers)
     step = house.table.next_step()

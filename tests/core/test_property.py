@@ -56,6 +56,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "device": DEVICES,
     "how": st.sampled_from(["covered", "removed", "marked"]),
     "method": st.sampled_from(Method),
+    "round": st.integers(0, 3),
     "warning": st.sampled_from(["shuffler.jam", "shoe.jam", "shoe.lost", "shuffler.cycle", "red-1.count"]),
 }
 ACTIONS = [kind for kind in act.AnyAction.__args__ if kind is not act.Configure]
@@ -77,6 +78,21 @@ class Watch:
         self.out_of_service: set[str] = set()
         self.uncounted_rounds = 0
         self.method = setup.method
+        self.void: set[int] = set()
+        self.turned_over: set[int] = set()  # rounds whose hands may be known
+
+    def _see_hands(self, kind: str, data: dict[str, Any]) -> None:
+        if kind == "round.voided":
+            self.void.add(data["round"])
+        elif kind == "hands.requested":
+            assert data["round"] in self.void
+            self.turned_over.add(data["round"])
+        elif kind == "dealer.revealed":
+            self.turned_over.add(data["round"])
+        elif kind == "hand.recognised":
+            assert data["round"] in self.turned_over
+        else:
+            assert "kinds" not in data, kind
 
     def see(self, event: Entry, house: House) -> None:
         """Check one event."""
@@ -84,6 +100,7 @@ class Watch:
         deck = data.get("deck", "")
         if kind in ("deck.loaded", "round.started", "shuffle.started", "deck.inserted", "cut.made"):
             assert deck not in self.out, f"{kind} with a locked-out deck"
+        self._see_hands(kind, data)
         if kind == "deck.received":
             assert deck not in self.back, "a deck arrives only once"
             self.back[deck] = data["back"]
@@ -177,7 +194,8 @@ class Rounds(RuleBasedStateMachine):
 
     @initialize(setup=st.sampled_from(SETUPS))
     def begin(self, setup: Setup) -> None:
-        self.house = House(setup).open()
+        self.house = House(setup, recognises=True).open()
+        self.house.kinds = [0, 2, 7]
         self.watch = Watch(setup)
         self._look()
 

@@ -168,7 +168,7 @@ def test_the_round_is_not_complete_while_the_shoe_holds_cards() -> None:
 
 @clause("11.E")
 def test_every_hand_can_be_told_afterwards() -> None:
-    house = House().open()
+    house = House(recognises=True).open()
     house.kinds = [2, 7, 7]
     house.deal((1, 4))
     house.ask(act.PlayersActed)
@@ -177,7 +177,8 @@ def test_every_hand_can_be_told_afterwards() -> None:
     house.ask(act.CollectAll)
     rebuilt = rebuild(house.events, 1)
     assert rebuilt["deck"] == "red-1"
-    assert rebuilt["hands"]["seat4"] == {"cards": 3, "kinds": ["gold dragon", "rabbit", "rabbit"]}
+    kinds = ["gold dragon", "rabbit", "rabbit"]
+    assert rebuilt["hands"]["seat4"] == {"cards": 3, "kinds": kinds, "seen": "known"}
     assert rebuilt["collected"] == ["seat4", "seat1", "dealer"]
     assert rebuilt["ended"] == "round.completed"
     assert rebuild(house.events, 9) == {}

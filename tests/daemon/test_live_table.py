@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from pytest_mock import MockerFixture
 
-from controller.core.actions import CloseBets, Role
+from controller.core.actions import CloseBets, PlayersActed, RevealDealer, Role
 from controller.core.apply import fold
+from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import decode, encode
 from controller.daemon import live_table
@@ -21,15 +22,18 @@ from controller.daemon.live_table import CODE_VERSION, restore
 from controller.journal import Journal, JournalDamaged, JournalFull, JournalReader, NewEvent, Snapshot
 from controller.journal.snapshots import SNAPSHOT_COLUMNS, snapshot_row
 from simulators.devices.cards import Kind
+from simulators.devices.faults import FaultName
 from simulators.table.house import House
 from simulators.table.people import People
+from tests.support.recognising import RecognisingHouse
 from tests.support.shoectl import shoectl
 
 BETS = CloseBets(seats=(1, 3), who="dealer 1", role=Role.DEALER)
+REVEAL = RevealDealer(who="dealer 1", role=Role.DEALER)
 
 
-def opened(folder: Path, setup: Setup | None = None) -> tuple[House, People]:
-    house = House(folder / "journal.db", setup)
+def opened(folder: Path, setup: Setup | None = None, kind: type[House] = House) -> tuple[House, People]:
+    house = kind(folder / "journal.db", setup)
     people = People(house)
     assert people.open()
     return house, people
@@ -191,13 +195,77 @@ def test_a_snapshot_that_cannot_be_written_loses_and_repeats_nothing(
 
 
 def test_no_undealt_card_is_in_the_journal(tmp_path: Path) -> None:
-    """With devices that recognise every card, only stacks that were taken are revealed."""
-    house, people = opened(tmp_path, Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)))
+    """With devices that recognise every card, only hands that were turned over are recorded."""
+    setup = Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
+    house, people = opened(tmp_path, setup, RecognisingHouse)
     for _ in range(3):
         assert people.play((1, 3))
+    turned_over = set()
     for event in house.journal.events():
         text = json.dumps(event.data).lower()
+        if event.kind == "dealer.revealed":
+            turned_over.add(event.data["round"])
+        elif event.kind == "hand.recognised":
+            assert event.data["round"] in turned_over
+            continue
         if event.kind != "table.configured":  # the game's own list of kinds
             assert not any(kind.name.lower().replace("_", " ") in text for kind in Kind), event
-        assert "kinds" not in event.data or event.kind == "stack.taken", event
+        assert "kinds" not in event.data, event
+    assert len([event for event in house.journal.events() if event.kind == "hand.recognised"]) == 9
+    house.close()
+
+
+def acting(house: House, people: People) -> None:
+    """Deal a round, until only the dealer's cards are to be shown."""
+    house.report(BETS)
+    people.enough = lambda: house.state.table is TableState.ACTING
+    assert people.work()
+    people.enough = None
+    house.report(PlayersActed(who="dealer 1", role=Role.DEALER))
+
+
+def test_the_reveal_is_in_the_journal_before_the_shoe_is_asked_for_the_hands(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    house, people = opened(tmp_path, kind=RecognisingHouse)
+    asked = mocker.spy(house.wired["shoe"].session, "ask")
+    acting(house, people)
+    mocker.patch.object(house.journal, "append", side_effect=JournalFull("the disk is full"))
+    with pytest.raises(JournalFull):
+        house.report(REVEAL)
+    assert asked.call_count == 0
+    house.restart_host()
+    stored_when_asked: list[bool] = []
+
+    def ask(device: str, question: object) -> None:
+        stored_when_asked.append(any(event.kind == "dealer.revealed" for event in house.journal.last(5)))
+
+    mocker.patch.object(house.live, "_ask", ask)
+    house.report(REVEAL)
+    assert stored_when_asked == [True] * 3
+    house.close()
+
+
+def test_a_host_that_dies_before_the_answer_asks_again(tmp_path: Path, mocker: MockerFixture) -> None:
+    house, people = opened(tmp_path, kind=RecognisingHouse)
+    acting(house, people)
+    mocker.patch.object(house.live, "_ask")  # lost with the host
+    house.report(REVEAL)
+    assert "hand.recognised" not in {event.kind for event in house.events}
+    house.restart_host()
+    assert people.work()
+    recognised = [event.data["target"] for event in house.events if event.kind == "hand.recognised"]
+    assert recognised == ["seat1", "seat3", "dealer"]
+    house.close()
+
+
+def test_a_shoe_whose_cable_was_pulled_is_asked_when_it_is_back(tmp_path: Path) -> None:
+    house, people = opened(tmp_path, kind=RecognisingHouse)
+    acting(house, people)
+    house.sim.shoe.inject(FaultName.UNPLUG, house.now, for_s=3)
+    house.look()
+    house.report(REVEAL)
+    assert "hand.recognised" not in {event.kind for event in house.events}
+    assert people.work()
+    assert len([event for event in house.events if event.kind == "hand.recognised"]) == 3
     house.close()

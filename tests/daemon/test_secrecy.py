@@ -1,8 +1,10 @@
-"""No undealt card appears in anything that the daemon writes or returns, whatever a card-recognising device reports.
+"""No hidden card appears in anything that the daemon writes or returns, whatever a card-recognising device reports.
 
-The devices here report far more than they should: every event contains the order of all cards inside, there are events
-of a later version that contain nothing else, and the kinds that they count are numbers that occur nowhere else. The
-last test plants leaks and checks that the search finds each of them.
+Hidden are the cards that were not dealt, and the hands until they are turned over. The devices here report far more
+than they should: every event contains the order of all cards inside and in the hands, there are events of a later
+version that contain nothing else, a stack that is taken carries its cards as in version 0.1, an answer that nobody
+asked for names them, and the kinds that they count are numbers that occur nowhere else. The last tests plant leaks and
+check that the search finds each of them.
 """
 
 from __future__ import annotations
@@ -26,7 +28,17 @@ import pytest
 
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind
-from firmware_bridge.wire.messages import Capability, CardFaceUp, CardsCounted, EventMessage
+from firmware_bridge.wire.messages import (
+    AskCards,
+    Capability,
+    CardFaceUp,
+    CardKinds,
+    CardsCounted,
+    EventMessage,
+    Message,
+    StackTaken,
+    message_number,
+)
 from simulators.devices.cards import CardPlace
 from simulators.devices.device import SHOE_CAPABILITIES
 from simulators.devices.faults import FaultName
@@ -41,8 +53,10 @@ from tests.support.shoectl import shoectl
 LETTERS = "QXZJKVWY"  # one for each kind of card
 WINDOW = 8  # this many cards in a row are not a coincidence
 COUNTS = [61_803, 39_887, 49_894, 48_204, 58_683, 43_656, 56_381, 17_720]  # of each kind; recognisable as a sequence
+KINDS = 79_190_010_300  # the base of the numbers that a device adds for the cards of a stack; plus the kind
 KIND = 233  # of every card that is seen face up
 LATER_EVENT = 90  # of a protocol that comes after this one
+TAKEN = message_number(StackTaken)
 PATHS = (
     *(f"/api/v1/{name}" for name in ("table", "events?newest=1&limit=500", "actions", "rounds", "rounds/1", "rules")),
     *(f"/api/v1/{name}" for name in ("devices", "devices/shuffler/frames", "devices/shoe/frames", "journal")),
@@ -52,7 +66,12 @@ PATHS = (
     "/",
 )
 
+ALWAYS_NAMED = ("/api/v1/rules",)  # the rules of the game name its cards
+NAMES = re.compile(rb"(red|blue|gold) dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
+ALL_KINDS = re.compile(rb'\[\s*"red dragon"[^]]*"rabbit"\s*\]')  # the game's own list of them, in its configuration
+
 reported: set[str] = set()  # every order of cards that a device has reported
+asked: list[int] = []  # the commands whose cards the shoe was asked for
 
 
 class Talkative(Firmware):
@@ -63,7 +82,8 @@ class Talkative(Firmware):
 
     def _inside(self) -> str:
         cards = self.mechanics.cards
-        places = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT, CardPlace.SHOE, CardPlace.HELD)
+        outside = (CardPlace.EXIT, CardPlace.HAND)
+        places = (*outside, CardPlace.HELD, CardPlace.SHOE, CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT)
         order = "".join(
             LETTERS[card.kind] for place in places for spot in cards.spots(place) for card in cards.pile(spot)
         )
@@ -90,11 +110,20 @@ class Talkative(Firmware):
             self._send_event(number, event)
 
     def _send_event(self, number: int, event: bytes) -> None:
-        """Add a field that the protocol does not have: it must be ignored."""
+        """Add fields that the protocol does not have, and an answer to no question: they must be ignored."""
         fields = msgspec.msgpack.decode(event)
-        super()._send_event(
-            number, event if fields[0] == LATER_EVENT else msgspec.msgpack.encode([*fields, self._inside()])
-        )
+        if fields[0] == LATER_EVENT:
+            super()._send_event(number, event)
+            return
+        kinds = self._taken.get(fields[3]) if fields[0] == TAKEN else None
+        extra = [[KINDS + kind for kind in kinds]] if kinds else []
+        super()._send_event(number, msgspec.msgpack.encode([*fields, *extra, self._inside()]))
+        if kinds:
+            self._send(CardKinds(fields[3], fields[3], kinds).encode())
+
+    def _cards(self, question: AskCards) -> Message:
+        asked.append(question.command)
+        return super()._cards(question)
 
 
 # A run of the letters as they are, in hexadecimal, and as a list of numbers; matches are looked up in `reported`.
@@ -116,6 +145,8 @@ def leaks(outputs: dict[str, bytes]) -> dict[str, str]:
     packed = [msgspec.msgpack.encode(pair)[1:] for pair in itertools.pairwise(COUNTS)]
     forms = [form for one in packed for form in (one, one.hex().encode())]
     forms += [b"%d%s%d" % (a, between, b) for a, b in itertools.pairwise(COUNTS) for between in (b",", b", ")]
+    numbers = range(KINDS, KINDS + 8)
+    forms += [form for n in numbers for form in (b"%d" % n, b"%x" % n, n.to_bytes(8), n.to_bytes(8, "little"))]
     forms += [b'"kind":%d' % KIND, b'"kind": %d' % KIND, b"kind=%d" % KIND]
     found: dict[str, str] = {}
     for name, data in outputs.items():
@@ -132,6 +163,12 @@ def leaks(outputs: dict[str, bytes]) -> dict[str, str]:
     return found
 
 
+def named(outputs: dict[str, bytes]) -> dict[str, str]:
+    """The outputs in which a kind of card is named."""
+    found = {name: NAMES.search(ALL_KINDS.sub(b"", data)) for name, data in outputs.items() if name not in ALWAYS_NAMED}
+    return {name: match[0].decode() for name, match in found.items() if match}
+
+
 def _has(run: bytes, length: int, wanted: set[bytes]) -> bool:
     return any(run[at : at + length] in wanted for at in range(len(run) - length + 1))
 
@@ -142,6 +179,7 @@ class Session:
     def __init__(self, folder: Path, command: tuple[str, ...] | None = None) -> None:
         setup = Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
         reported.clear()
+        asked.clear()
         self.folder = folder
         self.outputs: dict[str, bytes] = {}
         self.plugged = Plugged(
@@ -179,8 +217,7 @@ class Session:
 
     def end(self, how: signal.Signals) -> None:
         """Keep a copy of disk and log, and end the daemon."""
-        for path in sorted((self.folder / "run").glob("journal.db*")):
-            self.outputs[f"{path.name} {self.starts}"] = path.read_bytes()
+        self.outputs |= {f"{name} {self.starts}": data for name, data in self._files().items()}
         assert self.served.end(how) == -how
         self._listening.join(LIMIT_S)
         self.outputs[f"log {self.starts}"] = self.served.log.encode()
@@ -208,10 +245,37 @@ class Session:
     def _inject(self, faults: tuple[tuple[str, FaultName], ...]) -> None:
         self.plugged.do(lambda table, now: [getattr(table, name).inject(what, now) for name, what in faults])
 
+    def until_revealed(self) -> None:
+        """Play the first round until the dealer's cards are shown; at no moment before is a card of a hand named."""
+        limit = time.monotonic() + 2 * LIMIT_S
+        moments = 0
+        while True:
+            outputs = self._responses() | self._files() | self.outputs | {"log": self.served.log.encode()}
+            kinds = {event.kind for event in self.outside.events} if self.outside.state.seq else set()
+            if "dealer.revealed" in kinds:
+                assert moments > 5
+                return
+            moments += "stack.taken" in kinds
+            found = named(outputs)
+            assert not found, sorted(found)
+            self.outside.work()
+            assert time.monotonic() < limit, self.outside.state.table
+
+    def asked_early(self) -> set[int]:
+        """The commands whose cards the shoe was asked for although their round was never revealed."""
+        revealed = {event.data["round"] for event in self.outside.events if event.kind == "dealer.revealed"}
+        taken = [event.data for event in self.outside.events if event.kind == "stack.taken"]
+        return set(asked) - {data["command"] for data in taken if data["round"] in revealed}
+
+    def _responses(self) -> dict[str, bytes]:
+        return {path: self.served.ask("GET", path).body for path in PATHS}
+
+    def _files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in sorted((self.folder / "run").glob("journal.db*"))}
+
     def ask_everything(self) -> None:
         """Every response of the API, and the support bundle."""
-        for path in PATHS:
-            self.outputs[path] = self.served.ask("GET", path).body
+        self.outputs |= self._responses()
         for name, answer in (("refused", self.served.do("reveal_dealer")), ("wrong", self.served.do("cut_deck"))):
             assert answer.status in (400, 409)
             self.outputs[name] = answer.body
@@ -268,6 +332,25 @@ def test_nothing_undealt_is_written_or_answered(tmp_path: Path) -> None:
     assert "Current thread" in table.outputs[f"log {table.starts}"].decode()  # the crash dump is there
     assert len(reported) > 50
     assert leaks(table.outputs) == {}
+    assert len(asked) > 10
+    assert table.asked_early() == set()
+
+
+def test_no_hand_is_known_before_it_is_turned_over(tmp_path: Path) -> None:
+    with session(tmp_path) as table:
+        table.until_revealed()
+        table.play(0)
+        table.ask_everything()
+        assert table.asked_early() == set()
+    assert leaks(table.outputs) == {}
+    assert {"/api/v1/events?newest=1&limit=500", "/api/v1/rounds/1", "stream 1"} <= set(named(table.outputs))
+
+
+@pytest.mark.parametrize("defect", ["hand_asked_for_early", "hand_stored_when_taken"])
+def test_a_hand_that_is_known_too_early_is_found(defect: str, tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "tests.support.planted_shoed", defect)
+    with session(tmp_path, command) as table, pytest.raises(AssertionError, match=r"journal\.db"):
+        table.until_revealed()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -163,9 +164,8 @@ def test_snapshots() -> None:
 def test_a_table_lives_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("controller.daemon.live_table.SNAPSHOT_EVERY", 2)
     journal = MemoryJournal(keep=10)
-    live = LiveTable(
-        journal, lambda device, command: None, lambda device, mark: None, lambda device, id: None
-    )  # fmt: skip
+    never = Mock(side_effect=AssertionError)  # no device is connected
+    live = LiveTable(journal, never, never, never, never)
     live.take(Configure(setup=Setup(), who="tess", role=Role.TECHNICIAN), 0.0, TS)
     for _ in range(50):
         live.take(CloseBets(seats=(1,), who="dana", role=Role.DEALER), 1.0, TS)

@@ -13,6 +13,7 @@ import pytest
 from firmware_bridge.wire.link import LossReason
 from firmware_bridge.wire.messages import (
     AnyCommand,
+    AskCards,
     AskStatus,
     Button,
     ButtonName,
@@ -35,6 +36,7 @@ from firmware_bridge.wire.messages import (
     Jam,
     Light,
     Lock,
+    NoAnswer,
     Outcome,
     PowerCause,
     PowerUp,
@@ -465,7 +467,7 @@ def test_a_shuffler_that_feeds_no_shoe_delivers_to_the_exit() -> None:
     assert at_exit(rig) == DECK_SIZE
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
-    assert told(rig, StackTaken)[0].kinds == []  # a shuffled deck in a hand is not dealt yet
+    assert cards_of(rig, 2) is Reason.NOT_ABLE  # a shuffled deck in a hand is not dealt yet
 
 
 # --- faults of power and wire ---------------------------------------------------------------------------------------
@@ -669,32 +671,78 @@ def test_power_that_comes_and_goes_cannot_fill_a_memory_that_is_kept() -> None:
     assert dispense(rig, 1).outcome is Outcome.COMPLETE
 
 
-# --- no undealt card is told ----------------------------------------------------------------------------------------
+# --- no hidden card is told -----------------------------------------------------------------------------------------
 
 
 def kinds_at(rig: HostAtDevice, spot: Spot) -> list[int]:
     return [int(card.kind) for card in rig.table.cards.pile(spot)]
 
 
-def test_a_dealt_stack_is_told_once_it_is_taken() -> None:
+def cards_of(rig: HostAtDevice, command: int) -> list[int] | Reason:
+    """What a device answers to the question which cards a command put out."""
+    ref = 1000 + len(rig.answers)
+    rig.session.ask(AskCards(ref, command), rig.line.now)
+    answer = rig.answered(ref)
+    assert isinstance(answer, NoAnswer) or answer.command == command
+    return answer.reason if isinstance(answer, NoAnswer) else answer.kinds
+
+
+def test_a_dealt_stack_is_told_if_the_host_asks_after_it_was_taken() -> None:
     rig = loaded_shoe(shoe_capabilities=RECOGNISING_SHOE)
-    dispense(rig, 1)
+    rig.session.send(Dispense(1, rig.session.boot, 3), rig.line.now)
+    rig.answered(1)
+    assert cards_of(rig, 1) is Reason.NOT_TAKEN  # its cycle is running
+    assert rig.line.run(lambda: bool(told(rig, CycleDone)), limit_s=60)
     lying = kinds_at(rig, rig.device.mechanics.exit)
-    assert not hasattr(told(rig, StackPresented)[0], "kinds")
+    assert cards_of(rig, 1) is Reason.NOT_TAKEN
     rig.device.take(HAND, rig.line.now)
-    rig.line.rest(0.1)
-    assert [(event.command, event.cards, event.kinds) for event in told(rig, StackTaken)] == [(1, 3, lying)]
+    assert cards_of(rig, 1) == lying
+    assert cards_of(rig, 1) == lying, "a question changes nothing"
+    assert cards_of(rig, 2) is Reason.FORGOTTEN
+    assert not [event for _, event in rig.events if hasattr(event, "kinds")]
 
 
 def test_a_held_stack_is_told_only_when_released_and_taken() -> None:
     rig = loaded_shoe(shoe_capabilities=RECOGNISING_SHOE)
     dispense(rig, 1, 5, hold=True)
     held = kinds_at(rig, Spot(CardPlace.HELD))
+    assert cards_of(rig, 1) is Reason.NOT_TAKEN
     carry_out(rig, Release(2, rig.session.boot))
-    assert told(rig, StackTaken) == []
+    assert cards_of(rig, 2) is Reason.NOT_TAKEN
     rig.device.take(HAND, rig.line.now)
-    rig.line.rest(0.1)
-    assert told(rig, StackTaken)[0].kinds == held
+    assert cards_of(rig, 2) == held
+    assert cards_of(rig, 1) is Reason.FORGOTTEN, "these cards came out with the Release"
+
+
+def test_the_cards_of_the_last_16_stacks_are_remembered_until_the_memory_is_lost() -> None:
+    rig = loaded_shoe(shoe_capabilities=RECOGNISING_SHOE)
+    for id in range(1, 18):
+        dispense(rig, id, 1)
+        rig.device.take(HAND, rig.line.now)
+    assert cards_of(rig, 1) is Reason.FORGOTTEN
+    assert isinstance(cards_of(rig, 2), list)
+    rig.device.inject(FaultName.REBOOT, rig.line.now)
+    rig.line.rest(5)
+    rig.connect()
+    assert cards_of(rig, 17) is Reason.FORGOTTEN
+
+
+def test_a_device_that_keeps_its_memory_keeps_the_cards_too() -> None:
+    rig = loaded_shoe(shoe_capabilities=RECOGNISING_SHOE | KEEPING)
+    dispense(rig, 1)
+    rig.device.take(HAND, rig.line.now)
+    before = cards_of(rig, 1)
+    rig.device.inject(FaultName.REBOOT, rig.line.now)
+    rig.line.rest(5)
+    rig.connect()
+    assert cards_of(rig, 1) == before
+
+
+def test_a_device_that_does_not_recognise_cards_says_so() -> None:
+    rig = loaded_shoe()
+    dispense(rig, 1)
+    rig.device.take(HAND, rig.line.now)
+    assert cards_of(rig, 1) is Reason.NOT_ABLE
 
 
 def test_an_ejected_stub_is_never_told() -> None:
@@ -706,7 +754,8 @@ def test_an_ejected_stub_is_never_told() -> None:
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
     stub = told(rig, StackTaken)[-1]
-    assert (stub.command, stub.cards, stub.kinds) == (3, DECK_SIZE - 3, [])
+    assert (stub.command, stub.cards) == (3, DECK_SIZE - 3)
+    assert [cards_of(rig, id) for id in (2, 3)] == [Reason.FORGOTTEN] * 2
 
 
 @pytest.mark.parametrize("fault", [FaultName.JAM, FaultName.INCOMPLETE_CYCLE])
@@ -719,7 +768,8 @@ def test_cards_of_a_stack_that_never_was_are_not_told_and_carry_their_own_comman
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
     rest = told(rig, StackTaken)[-1]
-    assert (rest.command, rest.cards, rest.kinds) == (2, 2, [])
+    assert (rest.command, rest.cards) == (2, 2)
+    assert cards_of(rig, 2) is Reason.FORGOTTEN
 
 
 def test_a_counted_deck_is_told_in_totals_alone() -> None:
@@ -812,8 +862,7 @@ def test_no_story_makes_or_loses_a_card_or_an_event(seed: int) -> None:
         for boot in boots:
             assert rig.numbers(boot) == list(range(1, len(rig.numbers(boot)) + 1))
         assert {loss.reason for loss in rig.losses}.isdisjoint({LossReason.PROTOCOL, LossReason.REPLACED})
-        ejected = {event.command for event in told(rig, CycleDone) if event.cycle.name == "EJECT"}
-        assert all(event.kinds == [] for event in told(rig, StackTaken) if event.command in ejected)
+        assert not [event for event in told(rig, StackTaken) if hasattr(event, "kinds")]
 
 
 def test_one_seed_tells_one_story() -> None:

@@ -15,11 +15,11 @@ from controller.core.actions import Action, Role
 from controller.core.apply import apply, fold
 from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.reports import CommandReply, DeviceEvent, DeviceReady, LinkLost, Report, Tick
+from controller.core.reports import CardsRecognised, CommandReply, DeviceEvent, DeviceReady, LinkLost, Report, Tick
 from controller.core.rules.guards import in_service
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.setup import Setup, ShufflerKind
-from controller.core.state import Given, State, decode, encode, pending_of
+from controller.core.state import Given, State, decode, encode, pending_of, questions_of
 from controller.core.table import Table
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import Capability, Cycle, Outcome, Place, Reason
@@ -49,6 +49,7 @@ class FakeDevice:
     shows: str = ""
     presented_by: int = 0
     last_command: int = 0
+    knows: dict[int, list[int]] = field(default_factory=dict)  # the cards it has dealt, by command
     waiting: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # commands not carried out yet
 
 
@@ -65,8 +66,9 @@ def capabilities(setup: Setup, device: str) -> tuple[int, ...]:
 class House:
     """A table with its people, devices and cards."""
 
-    def __init__(self, setup: Setup | None = None, *, connect: bool = True) -> None:
+    def __init__(self, setup: Setup | None = None, *, connect: bool = True, recognises: bool = False) -> None:
         self.setup = setup or Setup()
+        self.recognises = recognises  # the shoe
         self.table = Table()
         self.now = 0.0
         self.events: list[Entry] = []
@@ -79,6 +81,7 @@ class House:
         self.answers = True  # devices accept lock and light commands
         self.auto_take = True  # the dealer takes cards at an exit without being asked
         self.kinds: list[int] = []  # what a recognising shoe sees next
+        self.asked: list[int] = []  # the commands that a shoe was asked about
         self.shuffled_kinds: list[int] = list(self.setup.game.copies)
         self._todo: deque[tuple[str, int, dict[str, Any]]] = deque()
         self._side: deque[tuple[str, int, dict[str, Any]]] = deque()  # lock and light commands: also while busy
@@ -115,6 +118,7 @@ class House:
         while self._side and self.answers:
             self._lock_or_show(*self._side.popleft())
         self._run()
+        self._ask()
         return made
 
     def _keep(self, made: list[Entry]) -> None:
@@ -175,7 +179,10 @@ class House:
         if boot and boot != device.boot:
             self.devices[name] = device = FakeDevice(boot, jammed=device.jammed, presented_by=0)
         device.online = True
-        made = self.handle(DeviceReady(name, device.boot, capabilities(self.setup, name), last_command=0))
+        can = capabilities(self.setup, name)
+        if name == "shoe" and self.recognises:
+            can = (*can, Capability.RECOGNISES)
+        made = self.handle(DeviceReady(name, device.boot, can, last_command=0))
         for id, command in device.waiting:
             (self._side if command["name"] in BESIDE else self._todo).append((name, id, command))
         device.waiting = []
@@ -373,10 +380,22 @@ class House:
             if round_.to_rack and target != "rack":
                 self.move(deck, "exit", "rack", round_.to_rack)
         self.move(deck, EXIT[name], target, number)
-        kinds = self.kinds[:number] if given and given.name in ("Dispense", "Release") else []
-        self.report(name, wire.StackTaken, command=self.devices[name].presented_by, place=Place.EXIT, cards=number,
-                    kinds=kinds)  # fmt: skip
+        if given and given.name in ("Dispense", "Release"):
+            self.devices[name].knows[given.id] = self.kinds[:number]
+        self.report(name, wire.StackTaken, command=self.devices[name].presented_by, place=Place.EXIT, cards=number)
         return True
+
+    def _ask(self) -> None:
+        """Ask the devices what is not hidden any more, as the daemon does; those that recognise cards answer."""
+        for name, device in self.devices.items():
+            for question in questions_of(self.state.devices[name]) if device.online else []:
+                if question.command in self.asked:
+                    continue
+                self.asked.append(question.command)
+                kinds = device.knows.get(question.command)
+                if kinds is not None:
+                    report = CardsRecognised(name, question.command, tuple(kinds))
+                    self._keep(self.table.handle(report, self.now))
 
     # --- people -----------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ def _connected(state: State, event: DeviceConnected) -> None:
     _boot(device, event.boot)
     if event.can is not None:
         device.can_lock, device.can_show = "lock" in event.can, "show" in event.can
+        device.can_recognise = "recognise" in event.can
     if event.longest_ms is not None:
         device.longest_ms = event.longest_ms
     device.online = True
@@ -78,7 +79,7 @@ def _boot(device: Device, boot: int) -> None:
     if device.boot != boot:
         device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
         device.busy_ms, device.told, device.sensed = -1, 0, {}
-        device.locked, device.shown, device.beside = False, "", []
+        device.locked, device.shown, device.beside, device.dealt = False, "", [], []
 
 
 @changes(DevicePoweredUp)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from controller.core import ledger
 from controller.core.changes.change import changes
 from controller.core.changes.decks import remember_count
@@ -13,6 +15,9 @@ from controller.core.events.rounds import (
     CardFoundFaceUp,
     CardRequested,
     DealerHeld,
+    DealerRevealed,
+    HandRecognised,
+    HandsRequested,
     MisdealAnswered,
     PlannedStack,
     RoundCompleted,
@@ -26,9 +31,11 @@ from controller.core.events.rounds import (
     WagersReturned,
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
-from controller.core.state import Round, State
+from controller.core.state import DealtStack, Round, State
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Dispense
+
+STACKS_REMEMBERED: Final = 16  # by every shoe that recognises cards, at least
 
 
 @changes(SeatsWagered, BetsClosed)
@@ -107,10 +114,27 @@ def _taken(state: State, event: StackTakenToHand) -> None:
     if device:
         device.at_exit = None
         device.hindered = ""
+        if event.command:
+            device.dealt.append(DealtStack(event.round, event.target, event.command))
+            del device.dealt[:-STACKS_REMEMBERED]
     round_.in_hand += event.kept
     if round_.in_hand >= round_.plan[round_.dealt].cards:
         round_.dealt += 1
         round_.in_hand = 0
+
+
+@changes(DealerRevealed, HandsRequested)
+def _wanted(state: State, event: DealerRevealed | HandsRequested) -> None:
+    """The hands are turned over, or a floorperson wants to know what they were: the shoe is asked."""
+    for device in state.devices.values():
+        for stack in device.dealt:
+            stack.wanted = stack.wanted or stack.round == event.round
+
+
+@changes(HandRecognised)
+def _recognised(state: State, event: HandRecognised) -> None:
+    device = state.devices[event.device]
+    device.dealt = [stack for stack in device.dealt if stack.command != event.command]
 
 
 @changes(CardRequested)

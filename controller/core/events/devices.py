@@ -13,8 +13,8 @@ from controller.core.names import cards, command_name, doing_name, is_refusal, r
 
 
 class DeviceConnected(DeviceFact):
-    """A device answers and can be used; `can` says whether it can lock and show a light, `longest_ms` how long each of
-    its cycles may take.
+    """A device answers and can be used; `can` says whether it can lock, show a light and recognise cards, `longest_ms`
+    how long each of its cycles may take.
     """
 
     kind = "device.connected"

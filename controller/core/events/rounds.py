@@ -64,7 +64,11 @@ class DealerHeld(DeviceFact):
 
 
 class StackTakenToHand(Event):
-    """Cards were taken to a hand, which keeps `kept`; others went to the rack. `kinds` if the shoe recognises them."""
+    """Cards were taken to a hand, which keeps `kept`; others went to the rack.
+
+    `command` is the command by which the shoe can later be asked which cards they are, if it recognises cards. Version
+    0.1 stored their `kinds` here.
+    """
 
     kind = "stack.taken"
     round: int
@@ -76,6 +80,7 @@ class StackTakenToHand(Event):
     device: str = ""
     kinds: list[str] | None = None
     who: str = ""
+    command: int = 0
 
     def sentence(self) -> str:
         target = place_name(self.target)
@@ -122,6 +127,30 @@ class DealerRevealed(PersonEvent):
 
     def sentence(self) -> str:
         return "The dealer's cards are shown."
+
+
+class HandRecognised(DeviceFact):
+    """The shoe said which cards it had dealt to a hand with this command, after they were turned over or requested."""
+
+    kind = "hand.recognised"
+    round: int
+    target: str
+    command: int
+    kinds: list[str]
+
+    def sentence(self) -> str:
+        return f"Cards dealt to {place_name(self.target)} in round {self.round}: {', '.join(self.kinds)}."
+
+
+class HandsRequested(PersonEvent):
+    """A floorperson wants to know which cards the hands of a void round had."""
+
+    kind = "hands.requested"
+    round: int
+    reason: str
+
+    def sentence(self) -> str:
+        return f"{self.who} requested the cards of the hands of round {self.round}: {self.reason}."
 
 
 class HandCollected(PersonEvent):

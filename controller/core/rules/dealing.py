@@ -171,7 +171,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
 
 
 @enforces(Rule.DEAL_STACKS, Rule.FACE_UP, Rule.WRONG_NUMBER, Rule.COLLECT_HANDS)
-def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
+def taken(d: Decision, given: Given, number: int) -> None:
     """The stack was taken to its hand; a face-up card in it goes to the rack instead."""
     round_ = d.round
     cards = d.state.decks[round_.deck].cards
@@ -181,8 +181,6 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
     moves = ledger.emptying_moves(cards, (ledger.EXIT,), number, given.target)
     if aside:
         moves.append((given.target, ledger.RACK, aside))
-    names = d.state.setup.game.kinds if kinds else ()
-    shown = [names[kind] if 0 <= kind < len(names) else "unknown" for kind in kinds]
     d.emit(
         StackTakenToHand(
             device="shoe",
@@ -191,8 +189,8 @@ def taken(d: Decision, given: Given, number: int, kinds: list[int]) -> None:
             target=given.target,
             cards=number,
             kept=number - aside,
-            kinds=shown,
             moves=moves,
+            command=given.id if d.state.devices["shoe"].can_recognise else 0,
         ),
         Rule.FACE_UP if aside else Rule.DEAL_STACKS,
     )

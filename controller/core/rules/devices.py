@@ -329,7 +329,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
     if given is None or given.id != happened.command:
         _taken_unexpectedly(d, name, happened.cards)
     elif isinstance(given.command, Dispense | Release) and round_ and not round_.void and d.may(StackTakenToHand):
-        taken(d, given, happened.cards, happened.kinds)
+        taken(d, given, happened.cards)
     elif isinstance(given.command, Eject) and given.target == "stub" and d.may(StubRemoved):
         stub_taken(d, happened.cards)
     elif for_dealer(given) and given.deck in d.state.decks:

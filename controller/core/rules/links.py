@@ -36,7 +36,8 @@ from controller.core.state import Device
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Capability
 
-_SIDE: Final = {"lock": Capability.LOCKS, "show": Capability.INDICATES}  # what a device can do besides its cycles
+# What a device can do besides its cycles.
+_SIDE: Final = {"lock": Capability.LOCKS, "show": Capability.INDICATES, "recognise": Capability.RECOGNISES}
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)

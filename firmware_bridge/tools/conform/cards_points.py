@@ -65,6 +65,8 @@ def start(talk: Talk, command: Command) -> Steps[bytes]:
     if not isinstance(read(answer), Done):
         raise Skipped(f"{describe_message(command)} got {in_words(answer)}")
     talk.note = f"with {type(command).__name__}"
+    if isinstance(command, Dispense):
+        talk.stacks.append(command.id)
     return answer
 
 

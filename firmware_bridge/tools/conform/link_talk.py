@@ -39,6 +39,7 @@ class LinkTalk:
         self._out: list[bytes] = []
         self._decoder = FrameDecoder()
         self._last_sent = now
+        self.all_events: set[bytes] = set()  # of all points
         self.begin()
 
     def begin(self) -> None:
@@ -83,6 +84,7 @@ class LinkTalk:
             self.messages.append(packet.message)
             if integer(fields_of(packet.message), 0, 0) in EVENTS:
                 self.events.append(packet.message)
+                self.all_events.add(packet.message)
         self._acknowledge()
 
     def take_output(self) -> bytes:

@@ -20,7 +20,7 @@ from firmware_bridge.wire.messages import (
 )
 
 WORDS = 80  # most characters of a message in the text of a failure
-WELCOME, UNWELCOME, DONE, REFUSED, NO_ANSWER, IDENTITY, STATUS, COUNTERS = 2, 3, 5, 6, 7, 8, 9, 10
+WELCOME, UNWELCOME, DONE, REFUSED, NO_ANSWER, IDENTITY, STATUS, COUNTERS, CARD_KINDS = 2, 3, 5, 6, 7, 8, 9, 10, 11
 POWER_UP, DOOR = 64, 71
 NO_EVENTS = ": no events can be made without moving cards"  # without LOCKS
 

@@ -81,6 +81,7 @@ class Talk(LinkTalk):
         self.task: HandTask | None = None  # what a person is asked to do now
         self.task_done: bool | None = None  # what the person answered
         self.traces: dict[str, CycleTrace] = {}  # the last cycle of each kind that ended, by the name of its work
+        self.stacks: list[int] = []  # the commands of all points that dealt cards
         self._last_ref = 0
 
     def begin(self) -> None:

@@ -11,9 +11,9 @@ from firmware_bridge.wire.messages.commands import AnyCommand, Done, Refused
 from firmware_bridge.wire.messages.events import KnownEvent, MalformedEvent, UnknownEvent
 from firmware_bridge.wire.messages.fields import EVENTS, MAX_ID
 from firmware_bridge.wire.messages.handshake import EventsStored, Hello, Unwelcome, Welcome
-from firmware_bridge.wire.messages.questions import AnyQuestion, Counters, Identity, NoAnswer, Status
+from firmware_bridge.wire.messages.questions import AnyQuestion, CardKinds, Counters, Identity, NoAnswer, Status
 
-AnyAnswer = Done | Refused | NoAnswer | Identity | Status | Counters
+AnyAnswer = Done | Refused | NoAnswer | Identity | Status | Counters | CardKinds
 FromHost = Hello | EventsStored | AnyCommand | AnyQuestion
 _KnownFromDevice = Welcome | Unwelcome | AnyAnswer | KnownEvent
 FromDevice = _KnownFromDevice | UnknownEvent | MalformedEvent

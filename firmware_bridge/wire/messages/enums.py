@@ -141,7 +141,7 @@ class Reason(_OpenEnum):
 
     UNKNOWN_COMMAND = 1  # this device does not know the message number
     OTHER_BOOT = 2  # the command was meant for another boot: the device does not know its outcome
-    FORGOTTEN = 3  # the id is older than the answers the device remembers: it does not know the outcome
+    FORGOTTEN = 3  # the id is older than what the device remembers: it does not know the outcome, or the cards
     ID_REUSED = 4  # the id was used for another command
     BAD_ARGUMENT = 16
     NOT_ABLE = 17  # lacks the capability
@@ -156,4 +156,5 @@ class Reason(_OpenEnum):
     NOT_JAMMED = 26
     EVENTS_FULL = 27  # too many events are not stored yet: the device moves nothing that it could not report
     OUTPUT_OCCUPIED = 28
+    NOT_TAKEN = 29  # the cards have not been taken yet: the device does not say which they are
     UNKNOWN = 255

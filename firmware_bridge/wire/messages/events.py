@@ -54,10 +54,9 @@ class StackPresented(CardsEvent, tag=67):
 
 
 class StackTaken(CardsEvent, tag=68):
-    """The cards at the place were taken. `kinds` lists the cards themselves, if the device recognises cards."""
+    """The cards at the place were taken. Which cards they are is answered by `CardKinds`, when the host asks."""
 
     cards: CardCount
-    kinds: Kinds = msgspec.field(default_factory=list)
 
 
 class CardFaceUp(CardsEvent, tag=69):

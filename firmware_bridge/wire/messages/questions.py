@@ -8,6 +8,7 @@ from firmware_bridge.wire.messages.fields import (
     CardCount,
     Digest,
     Id,
+    Kinds,
     Milliseconds,
     Name,
     Numbers,
@@ -33,6 +34,12 @@ class AskStatus(Question, tag=49):
 
 class AskCounters(Question, tag=50):
     """What have you done? Answered by `Counters`."""
+
+
+class AskCards(Question, tag=51):
+    """Which cards did this Dispense or Release put out? Answered by `CardKinds` once they were taken."""
+
+    command: Id
 
 
 class Identity(Message, tag=8):
@@ -87,6 +94,14 @@ class Counters(Message, tag=10):
     resends: Total
 
 
+class CardKinds(Message, tag=11):
+    """Device: the kinds of the cards that a command put out, in any order."""
+
+    ref: Id
+    command: Id
+    kinds: Kinds
+
+
 class NoAnswer(Message, tag=7):
     """Device: it cannot answer this question."""
 
@@ -95,5 +110,5 @@ class NoAnswer(Message, tag=7):
     text: Text = ""
 
 
-AnyQuestion = Identify | AskStatus | AskCounters
-QUESTION_ANSWERS = (Status, Counters, Identity, NoAnswer)
+AnyQuestion = Identify | AskStatus | AskCounters | AskCards
+QUESTION_ANSWERS = (Status, Counters, Identity, CardKinds, NoAnswer)
