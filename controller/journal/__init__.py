@@ -17,12 +17,14 @@ from controller.journal.errors import (
     JournalFull,
     JournalIncomplete,
     JournalReadOnly,
+    JournalReadTooLong,
     JournalStopped,
 )
 from controller.journal.memory import MemoryJournal
 from controller.journal.reader import JournalReader
 from controller.journal.recheck import Recheck
 from controller.journal.records import START, Checkpoint, NewEvent, StoredEvent, moment, timestamp
+from controller.journal.search_index import SearchIndex, remove_index
 from controller.journal.snapshots import Snapshot
 from controller.journal.store import Journal
 from controller.journal.writer_lock import was_made
@@ -42,11 +44,13 @@ __all__ = [
     "JournalFull",
     "JournalIncomplete",
     "JournalReadOnly",
+    "JournalReadTooLong",
     "JournalReader",
     "JournalStopped",
     "MemoryJournal",
     "NewEvent",
     "Recheck",
+    "SearchIndex",
     "Snapshot",
     "StoredEvent",
     "canonical",
@@ -54,6 +58,7 @@ __all__ = [
     "digest",
     "line",
     "moment",
+    "remove_index",
     "timestamp",
     "was_made",
 ]
