@@ -35,7 +35,7 @@ from firmware_bridge.wire.messages import COMMAND_ANSWERS, AnyCommand
 from firmware_bridge.wire.session import EVENT_TYPES, Ahead, EventMark, Happening, Ready, Rejected, WrongRole
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
-CODE_VERSION: Final = "core-7"
+CODE_VERSION: Final = "core-8"
 SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]

@@ -21,7 +21,7 @@ import pytest
 from controller.core.ledger import IN_DEVICE
 from tests.browser.chromium import Browser, Page
 
-PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
+PINS = {"Dana": "2580", "Flo": "147036", "Tess": "7913"}
 CHOICES = {"method": "manual shoe"}  # where people do not choose the first one
 OFFER = "#offers button:not(:disabled, [aria-disabled=true])"
 REFUSED_IN_FORM = "!!document.querySelector('dialog .form-answer')?.innerText"

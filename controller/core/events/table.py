@@ -295,13 +295,18 @@ class AccessEnded(PersonEvent):
 
 
 class AccessDenied(PersonEvent):
-    """A wrong PIN, or an unknown name (then `who` is empty); `until_ms` is the end of the resulting lock-out."""
+    """A wrong PIN, or an unknown name (then `who` is empty); `until_ms` is the end of the resulting lock-out.
+
+    `via` is where it was entered: the lock-out is for that place alone. Wrong PINs are forgotten one by one, the last
+    of them at `forgotten_ms`; `count` is how many are remembered.
+    """
 
     kind = "access.denied"
     via: str
     reason: str
     count: int
     until_ms: int
+    forgotten_ms: int = 0
 
     def sentence(self) -> str:
         whom = f" of {self.who}" if self.who else ""
@@ -309,7 +314,7 @@ class AccessDenied(PersonEvent):
 
 
 class AccessUnlocked(PersonEvent):
-    """A floorperson ended a lock-out."""
+    """Somebody ended the lock-outs of a person."""
 
     kind = "access.unlocked"
     person: str
