@@ -37,6 +37,9 @@ class JournalReads:
         self._searching = ThreadPoolExecutor(THREADS, "journal search")
         self._catching_up = ThreadPoolExecutor(1, "journal stream")
         self._reads: Counter[ApiClient] = Counter()
+        self._turns: dict[
+            ApiClient, asyncio.Lock
+        ] = {}  # one read of a client after the other, so that others have a turn
         self._closed = False
 
     def close(self) -> None:
@@ -55,13 +58,14 @@ class JournalReads:
         return await loop.run_in_executor(self._catching_up, lambda: self._with_reader(work, indexed=False))
 
     async def run(self, client: ApiClient, work: Callable[[], Found]) -> Found:
-        """Do this in one of the threads, when it is its turn."""
+        """Do this in one of the threads, when it is the client's turn."""
         if self._reads.total() >= MAX_READS or self._reads[client] >= MAX_READS_EACH:
             raise _busy()
         self._reads[client] += 1
+        turn = self._turns.setdefault(client, asyncio.Lock())
         try:
-            reading = asyncio.get_running_loop().run_in_executor(self._searching, work)
-            return await asyncio.wait_for(reading, WAIT_S + READ_S)
+            async with asyncio.timeout(WAIT_S + READ_S), turn:
+                return await asyncio.get_running_loop().run_in_executor(self._searching, work)
         except TimeoutError:
             raise _busy() from None
         except JournalReadTooLong:
@@ -70,7 +74,8 @@ class JournalReads:
             raise ApiError(503, "search_too_long", text, hint) from None
         finally:
             self._reads[client] -= 1
-            self._reads += Counter()  # forget clients that read nothing
+            if not self._reads[client]:
+                del self._reads[client], self._turns[client]
 
     def _with_reader(self, work: Callable[[JournalReader], Any], indexed: bool) -> Any:
         begun = time.monotonic()

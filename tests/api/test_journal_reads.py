@@ -89,7 +89,7 @@ def test_a_search_whose_turn_does_not_come_is_refused(journal: Path, monkeypatch
 
     async def ask() -> None:
         reads, go = JournalReads(journal), threading.Event()
-        running = [asyncio.create_task(reads.run(USERS[1], lambda: go.wait(LIMIT_S))) for _ in range(2)]
+        running = [asyncio.create_task(reads.run(user, lambda: go.wait(LIMIT_S))) for user in USERS[1:3]]
         await asyncio.sleep(0)
         with pytest.raises(ApiError) as refused:
             await reads.search(USERS[0], lambda reader: 7)
@@ -99,6 +99,20 @@ def test_a_search_whose_turn_does_not_come_is_refused(journal: Path, monkeypatch
         reads.close()
 
     run(ask())
+
+
+def test_a_client_does_not_wait_for_all_searches_of_another(journal: Path) -> None:
+    async def ask() -> int:
+        reads, go = JournalReads(journal), threading.Event()
+        running = [asyncio.create_task(reads.run(USERS[0], lambda: go.wait(LIMIT_S))) for _ in range(MAX_READS_EACH)]
+        await asyncio.sleep(0)
+        found = await reads.search(USERS[1], lambda reader: 7)
+        go.set()
+        await asyncio.gather(*running)
+        reads.close()
+        return found
+
+    assert run(ask()) == 7
 
 
 def test_what_a_stream_has_missed_does_not_wait_for_searches(journal: Path) -> None:
