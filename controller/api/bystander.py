@@ -45,14 +45,18 @@ OPEN_FIELDS: dict[str, tuple[str, ...]] = {
     "devices": _DEVICE,
 }
 
+# Nobody sees how many cards are there: inside a device, or missing.
+HIDDEN_PLACES = frozenset({
+    ledger.INFEED, ledger.SHELVES, ledger.OUTPUT, ledger.SHOE, ledger.HELD, ledger.MANUAL_SHOE,
+    ledger.MISSING, ledger.GONE,
+})  # fmt: skip
+
 
 def open_view(view: dict[str, Any]) -> dict[str, Any]:
     """The part of the table's view that a bystander gets."""
     found = {name: _part(view[name], inner) for name, inner in OPEN_FIELDS.items() if name in view}
     for deck in found["decks"]:
-        deck["cards"] = {
-            place: number for place, number in deck["cards"].items() if place not in (ledger.MISSING, ledger.GONE)
-        }
+        deck["cards"] = {place: number for place, number in deck["cards"].items() if place not in HIDDEN_PLACES}
     return found | {"bystander": True, "stopped": "the table has stopped" if view.get("stopped") else None}
 
 

@@ -54,6 +54,7 @@ function use(session) {
   const before = reads;
   reads = session.reads;
   document.body.classList.toggle("bystander", !reads);
+  document.body.dataset.reads = reads;
   showPeople();
   changed();
   if (reads !== before) readsChanged();

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
-from controller.api.bystander import OPEN_FIELDS, OPEN_REQUESTS, open_view
+from controller.api.bystander import HIDDEN_PLACES, OPEN_FIELDS, OPEN_REQUESTS, open_view
 from controller.api.table_view import table_view
 from tests.api.test_app import Listening
 from tests.api.test_table_view import void
@@ -86,7 +86,7 @@ def test_the_view_of_a_bystander_has_only_the_listed_fields_also_when_a_round_is
             found = view.get(name)
             for one in found if isinstance(found, list) else [found]:
                 assert not isinstance(one, dict) or set(one) <= set(fields), name
-        assert not any({"missing", "gone"} & set(deck["cards"]) for deck in view["decks"])
+        assert not any(HIDDEN_PLACES & set(deck["cards"]) for deck in view["decks"])
     assert view["round"]["void"]
 
 

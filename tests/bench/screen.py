@@ -122,6 +122,7 @@ def measured(folder: Path, turns: int = TURNS) -> tuple[list[float], list[float]
         with table(folder) as (served, address), bare_page() as bare:
             ours, theirs = browser.page(still=False), browser.page(still=False)
             ours.goto(address)
+            ours.wait("document.body.dataset.reads === 'true'")
             ours.see("#offers button")
             theirs.goto(bare)
             sign_in(ours)

@@ -295,11 +295,7 @@ class AccessEnded(PersonEvent):
 
 
 class AccessDenied(PersonEvent):
-    """A wrong PIN, or an unknown name (then `who` is empty); `until_ms` is the end of the resulting lock-out.
-
-    `via` is where it was entered: the lock-out is for that place alone. Wrong PINs are forgotten one by one, the last
-    of them at `forgotten_ms`; `count` is how many are remembered.
-    """
+    """A wrong PIN, or an unknown name (`who` is empty): locked at `via` until `until_ms`, forgotten `forgotten_ms`."""
 
     kind = "access.denied"
     via: str
