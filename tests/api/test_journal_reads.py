@@ -45,7 +45,7 @@ def test_a_client_has_few_searches_at_a_time_and_all_together_have_some(journal:
         reads, go = JournalReads(journal), threading.Event()
 
         def wait(reader: JournalReader) -> bool:
-            return go.wait(LIMIT_S)
+            return go.wait(3 * LIMIT_S)
 
         first = [asyncio.create_task(reads.search(USERS[0], wait)) for _ in range(MAX_READS_EACH)]
         await asyncio.sleep(0)
@@ -89,7 +89,7 @@ def test_a_search_whose_turn_does_not_come_is_refused(journal: Path, monkeypatch
 
     async def ask() -> None:
         reads, go = JournalReads(journal), threading.Event()
-        running = [asyncio.create_task(reads.run(user, lambda: go.wait(LIMIT_S))) for user in USERS[1:3]]
+        running = [asyncio.create_task(reads.run(user, lambda: go.wait(3 * LIMIT_S))) for user in USERS[1:3]]
         await asyncio.sleep(0)
         with pytest.raises(ApiError) as refused:
             await reads.search(USERS[0], lambda reader: 7)
@@ -104,7 +104,9 @@ def test_a_search_whose_turn_does_not_come_is_refused(journal: Path, monkeypatch
 def test_a_client_does_not_wait_for_all_searches_of_another(journal: Path) -> None:
     async def ask() -> int:
         reads, go = JournalReads(journal), threading.Event()
-        running = [asyncio.create_task(reads.run(USERS[0], lambda: go.wait(LIMIT_S))) for _ in range(MAX_READS_EACH)]
+        running = [
+            asyncio.create_task(reads.run(USERS[0], lambda: go.wait(3 * LIMIT_S))) for _ in range(MAX_READS_EACH)
+        ]
         await asyncio.sleep(0)
         found = await reads.search(USERS[1], lambda reader: 7)
         go.set()
@@ -118,7 +120,9 @@ def test_a_client_does_not_wait_for_all_searches_of_another(journal: Path) -> No
 def test_what_a_stream_has_missed_does_not_wait_for_searches(journal: Path) -> None:
     async def ask() -> int:
         reads, go = JournalReads(journal), threading.Event()
-        running = [asyncio.create_task(reads.run(USERS[0], lambda: go.wait(LIMIT_S))) for _ in range(MAX_READS_EACH)]
+        running = [
+            asyncio.create_task(reads.run(USERS[0], lambda: go.wait(3 * LIMIT_S))) for _ in range(MAX_READS_EACH)
+        ]
         await asyncio.sleep(0)
         found = await reads.missed(lambda reader: 7)
         go.set()
@@ -136,7 +140,7 @@ class OccupiedLoop:
         self._go = threading.Event()
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(1))
-        self._busy = loop.run_in_executor(None, self._go.wait, LIMIT_S)
+        self._busy = loop.run_in_executor(None, self._go.wait, 3 * LIMIT_S)
 
     async def __aexit__(self, *_: object) -> None:
         self._go.set()
@@ -205,7 +209,7 @@ def test_the_pins_of_one_client_do_not_queue_up_before_those_of_others(monkeypat
         table, go = GuessingClient(monkeypatch), threading.Event()
 
         def slow(go: threading.Event, people: PeopleFile, name: str, pin: str) -> tuple[Person, bool]:
-            go.wait(LIMIT_S)
+            go.wait(3 * LIMIT_S)
             return FLO, True
 
         monkeypatch.setattr(pins, "check_pin", functools.partial(slow, go))
