@@ -8,7 +8,7 @@ FAST := build/fast
 SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 
 .PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
-.PHONY: test-campaign test-mutants test-deb test-appliance test-python313 clean
+.PHONY: test-campaign test-attack test-mutants test-deb test-appliance test-python313 clean
 
 run: $(READY)
 	@$(BIN)/shoed --simulate --announce --speed 4
@@ -42,6 +42,10 @@ KILLS ?= 1000
 STEP ?= 1
 test-crash: $(READY)
 	KILLS=$(KILLS) STEP=$(STEP) $(BIN)/pytest -s tests/crash
+
+# Floods and attacks on the real daemon: from devices, from clients at the socket and at the screen's port.
+test-attack: $(READY)
+	$(PYTEST) tests/attack
 
 # The screen in Debian's Chromium, against a real daemon that simulates a table.
 test-browser: $(READY) chromium

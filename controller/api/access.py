@@ -11,18 +11,21 @@ from typing import Any
 
 from starlette.requests import Request
 
+from controller.api.clients import BYSTANDERS, ApiClient
 from controller.api.peers import Peer
 from controller.api.pins import Pins
 from controller.api.requests import ApiError, Credentials
 from controller.api.sessions import Screen, Screens
-from controller.core.actions import Action, ClearWarning, Role
+from controller.core.actions import Action, ClearWarning, Role, UnlockPerson
 from controller.core.reports import SignOut
 from controller.core.rules.warnings import may_clear
 from controller.daemon.config import Config, ConfigError
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.people import PeopleFile, PeopleReader
+from controller.daemon.screen_token import ScreenToken
 
 COOKIE = "shoed"
+TOKEN_COOKIE = "shoed_screen"
 ROLE_NAMES = {
     Role.DEALER: "a dealer",
     Role.FLOOR: "a floorperson",
@@ -49,12 +52,50 @@ class Access:
         self._config: Config = daemon.config
         self._changed = changed
         self._people = PeopleReader(Path(daemon.config.screen.people)) if daemon.config.screen else None
+        self._token = ScreenToken(Path(daemon.config.screen.token)) if daemon.config.screen else None
         self.screens = Screens(self._ended)
         self.pins = Pins(daemon, self.people, changed)
 
     def screen(self, request: Request) -> Screen | None:
         """The screen that sent a request."""
         return self.screens.get(request.cookies.get(COOKIE))
+
+    def has_token(self, request: Request) -> bool:
+        """Whether the table's own screen sent a request, or a program that has its token."""
+        given = request.headers.get("authorization", "")
+        presented = given[7:] if given.startswith("Bearer ") else request.cookies.get(TOKEN_COOKIE, "")
+        return self.is_token(presented)
+
+    def is_token(self, presented: str) -> bool:
+        """Whether this is the token of the table's own screen."""
+        return bool(presented) and self._token is not None and self._token.matches(presented)
+
+    def may_read(self, request: Request) -> bool:
+        """Whether everything may be read: at the socket, at the table's own screen, or where somebody is signed in."""
+        if self.peer(request) is not None or self.has_token(request):
+            return True
+        screen = self.screen(request)
+        return screen is not None and bool(screen.people)
+
+    def client(self, request: Request) -> ApiClient:
+        """Who uses up a share of what there is. All bystanders are one client: they can have any number of cookies."""
+        peer = self.peer(request)
+        if peer is not None:
+            return ApiClient("user", str(peer.uid))
+        return ApiClient("screen", request.cookies.get(COOKIE, "")) if self.may_read(request) else BYSTANDERS
+
+    def place(self, request: Request) -> str:
+        """Where somebody enters a PIN: wrong ones count there, and nowhere else."""
+        if self.peer(request) is not None:
+            return "socket"
+        return "screen" if self.has_token(request) else "local port"
+
+    def check_reading(self, request: Request) -> None:
+        """ApiError 401 unless everything may be read."""
+        if not self.may_read(request):
+            text = "reading this needs a sign-in, or the token of the table's own screen"
+            hint = "sign in, or open the address that `sudo shoectl screen` prints"
+            raise ApiError(401, "sign_in_needed", text, hint)
 
     def people(self) -> PeopleFile:
         """The people file as it is now, so that changes take effect at once."""
@@ -111,13 +152,13 @@ class Access:
         An action that only a floorperson or a technician may take needs their PIN, which comes with the request: an
         open session or terminal does not show who stands in front of it.
         """
-        roles, wanted = self._roles(kind, body), body.get("role")
+        roles, wanted = self._roles(request, kind, body), body.get("role")
         if wanted is not None and wanted not in list(Role):
             raise ApiError(
                 400, "bad_field", f"unknown role {str(wanted)[:40]!r}; expected one of {', '.join(Role)}", ""
             )
         usable = [role for role in roles if wanted in (None, str(role))]
-        if credentials.name or credentials.pin or self._pin_needed(request, roles):
+        if credentials.name or credentials.pin or self._pin_needed(request, kind, roles):
             if not usable:
                 needed = _any_of(roles)
                 raise ApiError(403, "not_your_part", f"only {needed} may do this", f"ask {needed}")
@@ -125,15 +166,23 @@ class Access:
         peer = self.peer(request)
         return self._user(peer, usable, roles) if peer else self._signed_in(request, usable, roles)
 
-    def _roles(self, kind: type[Action], body: dict[str, Any]) -> tuple[Role, ...]:
-        """The roles that may take an action; some warnings cannot be cleared by a dealer."""
+    def _roles(self, request: Request, kind: type[Action], body: dict[str, Any]) -> tuple[Role, ...]:
+        """The roles that may take an action; some warnings cannot be cleared by a dealer.
+
+        A technician ends lock-outs only at the socket, where the system has identified them.
+        """
+        if kind is UnlockPerson and self.peer(request) is None:
+            return (Role.FLOOR,)
         warned = self._daemon.state.warnings.get(body["warning"]) if kind is ClearWarning else None
         return may_clear(warned.needs) if warned else kind.roles
 
-    def _pin_needed(self, request: Request, roles: tuple[Role, ...]) -> bool:
-        """Whether these roles need a PIN. A table where nobody of them has one relies on its system accounts."""
+    def _pin_needed(self, request: Request, kind: type[Action], roles: tuple[Role, ...]) -> bool:
+        """Whether these roles need a PIN. A table where nobody of them has one relies on its system accounts.
+
+        Ending a lock-out at the socket needs none: the only floorperson may be the one who is locked out.
+        """
         peer = self.peer(request)
-        if Role.DEALER in roles or (peer is not None and peer.all_roles):
+        if Role.DEALER in roles or (peer is not None and (peer.all_roles or kind is UnlockPerson)):
             return False
         return peer is None or any(set(roles) & set(person.roles) for person in self.people().person)
 
@@ -157,7 +206,11 @@ class Access:
         if role is None:
             raise ApiError(403, "not_your_part", f"{name} is not {_any_of(roles)} here", f"ask {_any_of(roles)}")
         person = await self.pins.check(
-            known.name if known else name, credentials.pin, origin, str(kind.__struct_config__.tag)
+            known.name if known else name,
+            credentials.pin,
+            self.place(request),
+            self.client(request),
+            str(kind.__struct_config__.tag),
         )
         return ActingPerson(person.name, role, origin, screen)
 

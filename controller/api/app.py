@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.api import available_actions
 from controller.api.access import Access
+from controller.api.bystander import OPEN_REQUESTS
 from controller.api.event_text import event_json
 from controller.api.fair_queue import FairQueue
 from controller.api.reads import Reads
@@ -24,6 +25,7 @@ from controller.api.requests import (
     ApiError,
     UnlockRequest,
     drain,
+    error_response,
     json_response,
     read_body,
     read_typed,
@@ -75,15 +77,20 @@ class Api:
         self._daemon = daemon
         self._log = structlog.get_logger()
         self.queue = FairQueue()
-        reads = Reads(daemon, self.queue)
+        self._access = Access(daemon, lambda: self.stream.send_view_soon())
+        self._reads = reads = Reads(daemon, self._access, self.queue)
         self.stream = reads.stream
-        self._access = Access(daemon, self.stream.send_view_soon)
         sign_in = SignInHandlers(daemon, self._access, self.stream.send_view_soon)
         self.app = Starlette(
             routes=self._routes(reads, sign_in),
             middleware=[Middleware(_Headers)],
             exception_handlers={405: _unknown_method},
         )
+
+    async def close(self) -> None:
+        """End the streams, the searches and the checks of PINs."""
+        await self._reads.close()
+        self._access.pins.close()
 
     async def keep_ending_sessions(self) -> None:
         """Sign people out when their time is over or they are no longer registered, also while nobody does anything."""
@@ -94,7 +101,7 @@ class Api:
     def _routes(self, reads: Reads, sign_in: SignInHandlers) -> list[Route]:
         def on(path: str, **methods: Handler) -> Route:
             return Route(
-                path, self._guarded(methods), methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+                path, self._guarded(path, methods), methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
             )
 
         v1 = "/api/v1"
@@ -112,6 +119,7 @@ class Api:
             on(f"{v1}/rules", GET=reads.rules),
             on(f"{v1}/journal", GET=reads.journal),
             on(f"{v1}/session", GET=sign_in.get_session, POST=sign_in.post_session, DELETE=sign_in.delete_session),
+            on(f"{v1}/session/screen", POST=sign_in.post_screen),
             on(f"{v1}/people", GET=sign_in.get_people),
             on(f"{v1}/people/unlock", POST=self._post_unlock),
             on(f"{v1}/simulation", GET=self._get_simulation, POST=self._post_simulation),
@@ -125,10 +133,11 @@ class Api:
 
     # --- every request ----------------------------------------------------------------------------------------------
 
-    def _guarded(self, methods: dict[str, Handler]) -> Handler:
+    def _guarded(self, path: str, methods: dict[str, Handler]) -> Handler:
         async def respond(request: Request) -> Response:
             try:
                 self._access.admit(request)
+                request.scope.get("protect", bool)(self._access.may_read(request))
                 method = "GET" if request.method == "HEAD" else request.method
                 if not methods:
                     raise ApiError(404, "not_found", "no such path", "GET /api/v1/openapi.json lists all paths")
@@ -136,6 +145,8 @@ class Api:
                     raise ApiError(
                         405, "bad_method", f"{request.method} is not supported here", f"use {', '.join(methods)}"
                     )
+                if method not in OPEN_REQUESTS.get(path, ()):
+                    self._access.check_reading(request)
                 if method != "GET":
                     self._access.check_origin(request)
                 await (
@@ -145,8 +156,7 @@ class Api:
                 await self.queue.turn()
                 return response
             except ApiError as error:
-                await drain(request)
-                return json_response(error.body, error.status)
+                return error_response(error, close=not await drain(request))
             except (TableStopped, JournalError) as error:
                 return json_response(table_stopped(str(error)).body, 503)
             except ClientDisconnect:

@@ -61,8 +61,16 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
             what |= {"type": "integer" if what["type"] == "integer" else "choice", "choices": choices}
         if not field.required:
             what["default"] = field.default if field.default is not msgspec.NODEFAULT else None
+        if kind is ReceiveDeck and field.name == "deck":
+            what["unused"] = {back: _unused_name(state, back) for back in state.setup.backs}
         found.append(what)
     return found
+
+
+def _unused_name(state: State, back: str) -> str:
+    """The first name of this form that no deck has or had."""
+    used = {*state.decks, *state.retired}
+    return next(name for number in itertools.count(1) if (name := f"{back}-{number}") not in used)
 
 
 def _type_of(kind: Any) -> dict[str, Any]:

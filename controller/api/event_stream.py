@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from controller.api.clients import STREAMS, ApiClient
 from controller.api.encoding import encode
 from controller.api.event_text import event_json
 from controller.api.fair_queue import FairQueue
+from controller.api.requests import ApiError
 from controller.core.events.event import Entry
 from controller.daemon.daemon import Daemon
 from controller.journal import timestamp
@@ -39,8 +43,15 @@ class Reader:
     bytes are still unsent; `abort` drops the connection.
     """
 
-    def __init__(self, only: str, write: Callable[[bytes], int], abort: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        only: str,
+        write: Callable[[bytes], int],
+        abort: Callable[[], None],
+        may_read: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.only = only
+        self.may_read = may_read  # everything; a bystander gets only what is open to all
         self.ended = asyncio.Event()
         self._write = write
         self._abort = abort
@@ -49,8 +60,10 @@ class Reader:
         self._waiting_bytes = 0
 
     def put(self, kind: str, data: bytes) -> None:
-        """Queue a message, unless the reader asked for another kind."""
+        """Queue a message, unless the reader asked for another kind, or may not read it."""
         if self.only and kind not in (self.only, "beat", "gap"):
+            return
+        if kind == "journal" and not self.may_read():
             return
         self._waiting.append(data)
         self._waiting_bytes += len(data)
@@ -80,8 +93,16 @@ class Reader:
 class Stream:
     """Sends events, views of the table and a beat to all readers."""
 
-    def __init__(self, daemon: Daemon, view: Callable[[], bytes], queue: FairQueue) -> None:
+    def __init__(
+        self,
+        daemon: Daemon,
+        view: Callable[[], bytes],
+        queue: FairQueue,
+        open_view: Callable[[], bytes] = lambda: b"{}",
+    ) -> None:
         self._daemon = daemon
+        self._open_view = open_view
+        self._streams: Counter[ApiClient] = Counter()
         self._queue = queue
         self._view = view
         self.readers: set[Reader] = set()
@@ -92,6 +113,19 @@ class Stream:
         self._closing = False
         self._stop = daemon.listen(self._happened)
         self._beating = asyncio.create_task(self._beat(), name="beat")
+
+    @contextlib.contextmanager
+    def share(self, client: ApiClient) -> Iterator[None]:
+        """One of the streams that this client may have at the same time; ApiError 429 if it has them all."""
+        if self._streams[client] >= STREAMS[client.kind]:
+            text = "this client has too many streams open"
+            raise ApiError(429, "too_many_streams", text, "close one of them", retry_after_ms=5000)
+        self._streams[client] += 1
+        try:
+            yield
+        finally:
+            self._streams[client] -= 1
+            self._streams += Counter()  # forget clients that have none
 
     async def close(self) -> None:
         """End the stream for all readers."""
@@ -129,11 +163,14 @@ class Stream:
 
     def _send_view(self) -> None:
         self._view_timer, self._viewed_at = None, self._loop.time()
-        if self.readers:
-            self._send("table", message("table", self._view()))
+        of_all = {reader for reader in self.readers if not reader.may_read()}
+        if len(of_all) < len(self.readers):
+            self._send("table", message("table", self._view()), self.readers - of_all)
+        if of_all:
+            self._send("table", message("table", self._open_view()), of_all)
 
-    def _send(self, kind: str, data: bytes) -> None:
-        for reader in self.readers:
+    def _send(self, kind: str, data: bytes, readers: set[Reader] | None = None) -> None:
+        for reader in self.readers if readers is None else readers:
             reader.put(kind, data)
         if self._flush_timer is None and not self._closing:
             pause_s = max(GATHER_S, len(self.readers) / WRITES_PER_S)
@@ -169,10 +206,10 @@ class Stream:
         upto = self._daemon.live.state.seq if self._daemon.live else 0
         try:
             await send(b"retry: 1000\n\n")
-            for data in await missed(upto):
+            for data in await missed(upto) if reader.may_read() else ():
                 await send(data)
             if reader.only != "journal":
-                await send(message("table", self._view()))
+                await send(message("table", self._view() if reader.may_read() else self._open_view()))
             reader.go_live()
             if not self._closing:
                 await reader.ended.wait()
@@ -190,12 +227,21 @@ class StreamResponse(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, stream: Stream, only: str, missed: Callable[[int], Awaitable[list[bytes]]]) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        only: str,
+        missed: Callable[[int], Awaitable[list[bytes]]],
+        may_read: Callable[[], bool],
+        share: contextlib.ExitStack,
+    ) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]  # the stream has no end
         self._stream = stream
         self._only = only
         self._missed = missed
+        self._may_read = may_read
+        self._share = share  # of the client's streams, until this one has ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the reader until either side ends the stream."""
@@ -208,12 +254,13 @@ class StreamResponse(Response):
                 pass
             reader.ended.set()
 
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if scope["method"] != "HEAD":
-            reader = Reader(self._only, scope["write"], scope["abort"])
-            disconnect = asyncio.create_task(wait_for_disconnect(), name="disconnect")
-            try:
-                await self._stream.read(reader, self._missed, send_part)
-            finally:
-                disconnect.cancel()
-        await send_part(b"", more=False)
+        with self._share:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            if scope["method"] != "HEAD":
+                reader = Reader(self._only, scope["write"], scope["abort"], self._may_read)
+                disconnect = asyncio.create_task(wait_for_disconnect(), name="disconnect")
+                try:
+                    await self._stream.read(reader, self._missed, send_part)
+                finally:
+                    disconnect.cancel()
+            await send_part(b"", more=False)

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from controller.api import available_actions
+from controller.api.bystander import OPEN_REQUESTS
 from controller.api.history import DEVICES, ORIGINS
-from controller.api.requests import SignInRequest, SignOutRequest, UnlockRequest
+from controller.api.requests import ScreenRequest, SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
 from controller.core.events import KINDS
 from controller.core.flows import Goal
@@ -36,12 +37,13 @@ _ERRORS = {
     401: "Somebody must sign in or enter their PIN, or the PIN is wrong.",
     403: "The user does not have the required role, or another page sent the request.",
     404: "No such resource.",
+    408: "The request did not arrive in time.",
     409: "The table refuses the action; gives reason, clause and when it is possible. With `confirm`, the same request "
     "is accepted with `confirmed`. The refusal is journaled.",
     413: "The request is too long.",
-    429: "The name is locked after wrong PINs.",
+    429: "Too many wrong PINs, or too many streams; `retry_after_ms` is how long to wait.",
     501: "The journal contains an event that this version cannot read.",
-    503: "The table has stopped; the message says why.",
+    503: "The table has stopped, or too many searches are under way; the message says why.",
 }
 
 
@@ -117,9 +119,8 @@ def _operation(
     response: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"summary": text, "responses": {"200": _response(text, kind, response)}}
-    for status in sorted({*errors, 403}):
-        error = {"application/json": {"schema": _ref("Error")}}
-        made["responses"][str(status)] = {"description": _ERRORS[status], "content": error}
+    for status in sorted({*errors, 403, *((408, 413) if body is not None else ())}):
+        _may_fail(made, status)
     parameters = [{"name": n, "in": "query", "required": False, "schema": s} for n, s in (query or {}).items()]
     parameters += [{"name": n, "in": "path", "required": True, "schema": s} for n, s in (path or {}).items()]
     if parameters:
@@ -129,10 +130,17 @@ def _operation(
     return made
 
 
+def _may_fail(operation: dict[str, Any], status: int) -> None:
+    """Add an error to the responses of a request."""
+    error = {"application/json": {"schema": _ref("Error")}}
+    found = operation["responses"] | {str(status): {"description": _ERRORS[status], "content": error}}
+    operation["responses"] = dict(sorted(found.items()))
+
+
 def describe() -> dict[str, Any]:
     """The whole document."""
     actions = {name: _action_schema(name, kind) for name, kind in available_actions.ACTIONS.items()}
-    typed = (SignInRequest, SignOutRequest, UnlockRequest, *KINDS.values())
+    typed = (SignInRequest, ScreenRequest, SignOutRequest, UnlockRequest, *KINDS.values())
     _, schemas = msgspec.json.schema_components(typed, ref_template="#/components/schemas/{name}")
     events = {"type": "array", "items": _ref("Event")}
 
@@ -188,7 +196,7 @@ def describe() -> dict[str, Any]:
         "/api/v1/events/stream": {
             "get": _operation(
                 "Live events (server-sent); `Last-Event-ID` or `after` resumes.",
-                (400,),
+                (400, 429),
                 {"after": _NUMBER, "only": {"enum": ["journal", "table"]}},
                 kind="text/event-stream",
             )
@@ -197,7 +205,7 @@ def describe() -> dict[str, Any]:
             "get": _operation("All actions: whether each is allowed now, and if not, why.", (503,)),
             "post": _operation(
                 "Take an action at the table.",
-                (400, 401, 409, 413, 429, 503),
+                (400, 401, 409, 429, 503),
                 body={"oneOf": [_ref(name) for name in actions]},
                 response=_object({"done": {"const": True}, "events": events, "step": {"type": ["object", "null"]}}),
             ),
@@ -221,29 +229,38 @@ def describe() -> dict[str, Any]:
                 "The latest frames on a device's link, without their contents.", (404,), path={"name": _WORD}
             )
         },
-        "/api/v1/rules": {"get": _operation("Every clause, the code that enforces it and the tests that prove it.")},
+        "/api/v1/rules": {
+            "get": _operation("Every clause, the code that enforces it and the tests that prove it.", (503,))
+        },
         "/api/v1/journal": {
             "get": _operation("The journal: its size, its last event, how far it has been verified.", (503,))
         },
         "/api/v1/session": {
-            "get": _operation("Who is signed in here, and this page's token."),
-            "post": _operation("Sign in.", (400, 401, 413, 429, 503), body=_ref("SignInRequest")),
-            "delete": _operation("Sign out.", (400, 413), body=_ref("SignOutRequest")),
+            "get": _operation("Who is signed in here, and this page's token.", (503,)),
+            "post": _operation("Sign in.", (400, 401, 429, 503), body=_ref("SignInRequest")),
+            "delete": _operation("Sign out.", (400,), body=_ref("SignOutRequest")),
+        },
+        "/api/v1/session/screen": {
+            "post": _operation("Present the token of the table's own screen.", (400, 401), body=_ref("ScreenRequest")),
         },
         "/api/v1/people": {"get": _operation("The people who work at this table.", (503,))},
         "/api/v1/people/unlock": {
-            "post": _operation("End a lock-out.", (400, 401, 409, 413, 429, 503), body=_ref("UnlockRequest"))
+            "post": _operation("End a lock-out.", (400, 401, 409, 429, 503), body=_ref("UnlockRequest"))
         },
         "/api/v1/simulation": {
             "get": _operation("The simulated devices and the robot dealer; only in a simulation.", (404,)),
             "post": _operation(
-                "Inject a fault, handle a device, or pause the robot dealer.", (400, 404, 413), body=simulation
+                "Inject a fault, handle a device, or pause the robot dealer.", (400, 404), body=simulation
             ),
         },
-        "/api/v1/openapi.json": {"get": _operation("This description.")},
+        "/api/v1/openapi.json": {"get": _operation("This description.", (503,))},
         "/metrics": {"get": _operation("Metrics for Prometheus.", kind="text/plain")},
         "/healthz": {"get": _operation("Whether the table is running.", (503,))},
     }
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            if method.upper() not in OPEN_REQUESTS.get(path, ()):
+                _may_fail(operation, 401)
     error = _object({"error": _object({name: {"type": "string"} for name in ("code", "message", "hint")})})
     return {
         "openapi": "3.1.0",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from controller.api import available_actions
+from controller.api.access import Access
+from controller.api.bystander import open_view
 from controller.api.encoding import encode
 from controller.api.event_stream import Stream, StreamResponse, message
 from controller.api.fair_queue import FairQueue
@@ -28,6 +30,7 @@ from controller.api.history import (
     find_rounds,
     stored_json,
 )
+from controller.api.journal_reads import JournalReads
 from controller.api.metrics import CONTENT_TYPE, Totals, at_quantile, exposition, journal_bytes
 from controller.api.openapi import describe
 from controller.api.requests import ApiError, Query, json_bytes_response, json_response
@@ -36,7 +39,7 @@ from controller.core.events.event import Entry, UnreadableEvent
 from controller.core.flows import Goal, flow_to, flows
 from controller.daemon.daemon import Daemon
 from controller.games import rulebook_of
-from controller.journal import JournalReader, moment, timestamp
+from controller.journal import moment, timestamp
 
 MAX_EVENTS = 500
 MAX_MISSED = 1000  # events that are sent again to a reader of the stream that comes back
@@ -54,20 +57,27 @@ MEDIA_TYPES = {
 class Reads:
     """The handlers of these requests."""
 
-    def __init__(self, daemon: Daemon, queue: FairQueue) -> None:
+    def __init__(self, daemon: Daemon, access: Access, queue: FairQueue) -> None:
         self._daemon = daemon
+        self._access = access
+        self._journal = JournalReads(daemon.journal_file)
         self._totals = Totals()
         self._actions: tuple[tuple[int, int], bytes] = ((-1, -1), b"")  # of one event number and second
         self._trying = asyncio.Lock()  # the actions are tried once for all clients
         self._web = Path(str(files("controller") / "web"))
-        self.stream = Stream(daemon, self._view, queue)
+        self.stream = Stream(daemon, lambda: encode(self._view()), queue, lambda: encode(open_view(self._view())))
         daemon.listen(self._count)
+
+    async def close(self) -> None:
+        """End the streams and the searches."""
+        await self.stream.close()
+        self._journal.close()
 
     def _count(self, ts: str, events: list[Entry]) -> None:
         for event in events:
             self._totals.take(event.kind, event.clause, event.data)
 
-    def _view(self) -> bytes:
+    def _view(self) -> dict[str, Any]:
         """The table as the screen shows it."""
         daemon = self._daemon
         found: dict[str, Any]
@@ -88,10 +98,11 @@ class Reads:
             "stopped": daemon.stopped or None,
             "journal": {"head": head, "verified_to": daemon.verified.seq, "ok": not daemon.stopped},
         }
-        return encode(found)
+        return found
 
     async def table(self, request: Request) -> Response:
-        return json_bytes_response(self._view())
+        view = self._view()
+        return json_response(view if self._access.may_read(request) else open_view(view))
 
     async def actions(self, request: Request) -> Response:
         async with self._trying:
@@ -124,16 +135,15 @@ class Reads:
     async def events(self, request: Request) -> Response:
         query = Query(request)
         wanted = _filter(query)
-        events = await self._read(
-            lambda reader: find_events(
-                reader,
-                wanted,
-                after=query.number("after", 0),
-                before=query.number("before", 0) or None,
-                limit=min(query.number("limit", 100), MAX_EVENTS),
-                newest=query.text("newest") in ("1", "true"),
-            )
+        search = functools.partial(
+            find_events,
+            wanted=wanted,
+            after=query.number("after", 0),
+            before=query.number("before", 0) or None,
+            limit=min(query.number("limit", 100), MAX_EVENTS),
+            newest=query.text("newest") in ("1", "true"),
         )
+        events = await self._journal.search(self._access.client(request), search)
         return json_response({"events": events, "head": self._daemon.state.seq})
 
     async def event_stream(self, request: Request) -> Response:
@@ -151,17 +161,26 @@ class Reads:
             if not last_id or only == "table" or after >= upto:
                 return [message("gap", encode({"after": after, "head": upto}))] if after > upto else []
             first = max(after, upto - MAX_MISSED)
-            found = await self._read(lambda reader: reader.search(after=first, before=upto + 1, limit=MAX_MISSED))
+            found = await self._journal.missed(
+                lambda reader: reader.search(after=first, before=upto + 1, limit=MAX_MISSED)
+            )
             gap = [message("gap", encode({"after": after, "head": first}))] if first > after else []
             return gap + [message("journal", encode(stored_json(event)), event.seq) for event in found]
 
-        return StreamResponse(self.stream, only, missed)
+        screen = None if self._access.peer(request) or self._access.has_token(request) else self._access.screen(request)
+        everything = screen is None and self._access.may_read(request)
+        share = contextlib.ExitStack()
+        share.enter_context(self.stream.share(self._access.client(request)))
+        return StreamResponse(
+            self.stream, only, missed, lambda: everything or (screen is not None and bool(screen.people)), share
+        )
 
     async def rounds(self, request: Request) -> Response:
         query = Query(request)
         wanted, before = _filter(query), query.number("before", 0)
         limit = min(query.number("limit", 50), MAX_EVENTS)
-        found = await self._read(lambda reader: find_rounds(reader, wanted, before=before, limit=limit))
+        search = functools.partial(find_rounds, wanted=wanted, before=before, limit=limit)
+        found = await self._journal.search(self._access.client(request), search)
         return json_response({"rounds": found})
 
     async def round(self, request: Request) -> Response:
@@ -170,7 +189,8 @@ class Reads:
             raise ApiError(404, "not_found", f"{text[:40]!r} is not a round", "rounds are numbered from 1")
         number = int(text)
         try:
-            found = await self._read(lambda reader: find_round(reader, number))
+            client = self._access.client(request)
+            found = await self._journal.search(client, lambda reader: find_round(reader, number))
         except UnreadableEvent as error:
             hint = "use the version of Dragonshoe that wrote it"
             raise ApiError(501, "unreadable_event", f"round {number}: {error}", hint) from None
@@ -192,7 +212,8 @@ class Reads:
         from controller.api.rulebook import rows  # reads the tests' source: only where it is asked for
 
         rulebook = rulebook_of(self._daemon.state.setup.game)
-        return json_response({"rules": await asyncio.to_thread(rows, rulebook, list(rulebook.clauses))})
+        client = self._access.client(request)
+        return json_response({"rules": await self._journal.run(client, lambda: rows(rulebook, list(rulebook.clauses)))})
 
     async def journal(self, request: Request) -> Response:
         daemon = self._daemon
@@ -210,7 +231,7 @@ class Reads:
         )
 
     async def openapi(self, request: Request) -> Response:
-        return json_bytes_response(await asyncio.to_thread(_openapi))
+        return json_bytes_response(await self._journal.run(self._access.client(request), _openapi))
 
     async def metrics(self, request: Request) -> Response:
         return Response(exposition(self._daemon, self._totals, len(self.stream.readers)), media_type=CONTENT_TYPE)
@@ -232,15 +253,6 @@ class Reads:
         if not exists:
             raise ApiError(404, "not_found", "no such page", "open /")
         return Response(path.read_bytes(), media_type=MEDIA_TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
-
-    async def _read(self, work: Callable[[JournalReader], Any]) -> Any:
-        """Read the journal in a thread, so that a long search does not block the loop."""
-
-        def reading() -> Any:
-            with JournalReader(self._daemon.journal_file) as reader:
-                return work(reader)
-
-        return await asyncio.to_thread(reading)
 
 
 def _filter(query: Query) -> EventFilter:

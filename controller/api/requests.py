@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -13,6 +13,8 @@ from controller.api.encoding import encode
 from controller.core.actions import Role
 
 MAX_BODY_BYTES = 16_384
+BODY_S = 10.0  # how long a body may take to arrive
+DRAIN_S = 2.0  # how long the rest of a refused request may take
 
 
 class ApiError(Exception):
@@ -29,6 +31,12 @@ class SignInRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     name: str
     pin: str
+
+
+class ScreenRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The token of the table's own screen."""
+
+    token: Annotated[str, msgspec.Meta(max_length=128)]
 
 
 class SignOutRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -80,23 +88,36 @@ class Query:
         return int(text)
 
 
-async def drain(request: Request) -> None:
-    """Read the rest of a request that is refused: closing the connection on unread bytes could lose the response."""
+async def drain(request: Request) -> bool:
+    """Read the rest of a request that is refused: closing the connection on unread bytes could lose the response.
+
+    Returns whether it has ended. One that does not end is cut off with the connection.
+    """
     left = 4 * MAX_BODY_BYTES
-    with contextlib.suppress(RuntimeError, ClientDisconnect):  # already read, or the client has gone
-        async for part in request.stream():
-            left -= len(part)
-            if left < 0:
-                return
+    try:
+        async with asyncio.timeout(DRAIN_S):
+            async for part in request.stream():
+                left -= len(part)
+                if left < 0:
+                    return False
+    except (RuntimeError, ClientDisconnect):  # already read, or the client has gone
+        return True
+    except TimeoutError:
+        return False
+    return True
 
 
 async def read_body(request: Request) -> Any:
     """The body as JSON, if it is not too long."""
     data = b""
-    async for part in request.stream():
-        data += part
-        if len(data) > MAX_BODY_BYTES:
-            raise ApiError(413, "too_long", f"the body is longer than {MAX_BODY_BYTES} bytes", "send less")
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                data += part
+                if len(data) > MAX_BODY_BYTES:
+                    raise ApiError(413, "too_long", f"the body is longer than {MAX_BODY_BYTES} bytes", "send less")
+    except TimeoutError:
+        raise ApiError(408, "too_slow", f"the body did not arrive within {BODY_S:.0f} s", "send it at once") from None
     try:
         return msgspec.json.decode(data or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -117,6 +138,17 @@ def table_stopped(why: str) -> ApiError:
     return ApiError(
         503, "journal_stopped", f"the table has stopped: {why}", "call a technician; the table resumes by itself"
     )
+
+
+def error_response(error: ApiError, *, close: bool = False) -> Response:
+    """The response to a request that is refused; `close` also closes the connection."""
+    response = json_response(error.body, error.status)
+    retry_after_ms = error.body["error"].get("retry_after_ms")
+    if retry_after_ms:
+        response.headers["Retry-After"] = str(-(-retry_after_ms // 1000))
+    if close:
+        response.headers["Connection"] = "close"
+    return response
 
 
 def json_bytes_response(data: bytes, status: int = 200) -> Response:

@@ -31,8 +31,8 @@ FIRST_SYSTEMD_FD = 3  # where systemd passes the sockets that it has opened for 
 
 class PeerProtocol(H11Protocol):
     """HTTP/1.1 that adds to the scope of every request: `peer`, the user at the other end of a Unix socket; `write`,
-    which writes to the connection at once; and `abort`, which drops it: a connection whose client does not read cannot
-    be closed in any other way.
+    which writes to the connection at once; `abort`, which drops it: a connection whose client does not read cannot be
+    closed in any other way; and `protect`, which says whether the connection must stay when there are too many.
 
     Received data is processed when it is the connection's turn; until then nothing more is read from it.
     """
@@ -45,9 +45,9 @@ class PeerProtocol(H11Protocol):
         """Accept a connection; drop another where there are too many."""
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
-        self.opened_at, self.dropped = self.loop.time(), False
+        self.opened_at, self.dropped, self.protected = self.loop.time(), False, False
         self._make_room()
-        more: dict[str, object] = {"write": self._write, "abort": transport.abort}
+        more: dict[str, object] = {"write": self._write, "abort": transport.abort, "protect": self._protect}
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             _, uid, gid = _UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
@@ -72,12 +72,20 @@ class PeerProtocol(H11Protocol):
             self.flow.resume_reading()
             super().handle_events()
 
+    def _protect(self, protected: bool) -> None:
+        self.protected = protected
+
     def _make_room(self) -> None:
-        """Drop the oldest connection where there are too many, preferably one that has no response under way."""
+        """Drop the oldest connection where there are too many, preferably one that has no response under way.
+
+        A protected one that has a response under way stays: if all are so, the new connection is dropped.
+        """
         others = [one for one in self.connections if isinstance(one, PeerProtocol) and one is not self]
         staying = [one for one in others if not one.dropped]
         if len(staying) >= MAX_CONNECTIONS:
-            oldest = min(staying, key=lambda one: (one.responding, one.opened_at))
+            oldest = min(staying, key=lambda one: (one.responding, one.protected, one.opened_at))
+            if oldest.responding and oldest.protected:
+                oldest = self
             oldest.dropped = True
             oldest.transport.abort()
 

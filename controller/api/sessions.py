@@ -59,6 +59,10 @@ class Screen:
 Ended = Callable[[str, tuple[Role, ...], str], None]
 
 
+class TooManyScreens(Exception):
+    """Somebody is signed in at every screen that there can be."""
+
+
 class Screens:
     """All open screens, by the value of their cookie. `ended` is called with who is no longer signed in, and why."""
 
@@ -71,21 +75,22 @@ class Screens:
         return self._screens.get(cookie) if cookie else None
 
     def add(self) -> tuple[str, Screen]:
-        """A new screen and its cookie."""
+        """A new screen and its cookie; TooManyScreens rather than sign anybody out."""
         if len(self._screens) >= MAX_SCREENS:
-            unused = (cookie for cookie, screen in self._screens.items() if not screen.people)
-            oldest = self._screens.pop(next(unused, next(iter(self._screens))))
-            self.end(oldest, tuple(oldest.people), "too many screens are open")
+            unused = next((cookie for cookie, screen in self._screens.items() if not screen.people), None)
+            if unused is None:
+                raise TooManyScreens
+            del self._screens[unused]
         cookie = secrets.token_urlsafe(32)
         self._screens[cookie] = screen = Screen()
         return cookie, screen
 
     def renew(self, cookie: str | None, screen: Screen) -> tuple[str, Screen]:
-        """The same people under a new cookie and token."""
+        """The same people under a new cookie and token. Whoever still has the old cookie is nobody."""
         if cookie:
             self._screens.pop(cookie, None)
         new, fresh = self.add()
-        fresh.people = screen.people
+        fresh.people, screen.people = screen.people, {}
         return new, fresh
 
     def sign_in(self, screen: Screen, signed_in: SignedIn) -> None:

@@ -12,7 +12,6 @@ from controller.core.names import command_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
 from controller.core.rules.guards import counts, in_service, life_ms, rounds_uncounted
-from controller.core.rules.sign_in import UNKNOWN_NAME
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
 
@@ -54,7 +53,6 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "step": step(next_step(state, now_ms)),
         "round": _round(state, state.round) if state.round else None,
         "decks": [_deck(state, name, deck, now_ms) for name, deck in state.decks.items()],
-        "retired": list(state.retired),
         "devices": [_device(state, name, device) for name, device in state.devices.items()],
         "warnings": [_warning(state, key, warned) for key, warned in state.warnings.items()],
         "troubles": _troubles(state),
@@ -62,13 +60,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "rounds": state.rounds,
         "rounds_uncounted": rounds_uncounted(state),
         "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
-        "access": {
-            "locked": [
-                {"name": name or "a stranger", "until_ms": wrong.until_ms}
-                for name, wrong in state.wrong_pins.items()
-                if wrong.until_ms > now_ms
-            ]
-        },
+        "access": {"locked": _locked(state, now_ms)},
     }
 
 
@@ -260,10 +252,11 @@ def _gathering(place: str, deck: str) -> str:
     )
 
 
-def locked_names(state: State, now_ms: int) -> dict[str, int]:
-    """Who is locked out, and until when."""
-    return {
-        name: wrong.until_ms
-        for name, wrong in state.wrong_pins.items()
-        if name != UNKNOWN_NAME and wrong.until_ms > now_ms
-    }
+def _locked(state: State, now_ms: int) -> list[dict[str, Any]]:
+    """Who is locked out, where, and until when."""
+    return [
+        {"name": name or "a stranger", "via": via, "until_ms": wrong.until_ms}
+        for name, places in state.wrong_pins.items()
+        for via, wrong in places.items()
+        if wrong.until_ms > now_ms
+    ]

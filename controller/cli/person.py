@@ -11,7 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from controller.cli import terminal
+from controller.cli.client import Client
 from controller.cli.config import config_errors
+from controller.cli.daemon_option import daemon_errors, socket_option
 from controller.cli.options import json_option
 from controller.cli.pin_prompt import read_pin
 from controller.core.actions import Role
@@ -107,7 +109,7 @@ def add(name: str, roles: tuple[str, ...], path: Path, as_json: bool) -> None:
         raise click.UsageError(f"{name!r} is not a valid name: use letters, digits and spaces, at most 40")
     if any(one.name == name for one in people.person):
         raise click.ClickException(f"{path}: {name} already exists; `shoectl person roles` changes the roles")
-    people.person.append(Person(name, _unique(roles), _new_pin(name)))
+    people.person.append(_with_new_pin(Person(name, _unique(roles), "")))
     _save(path, people, as_json, f"{name} may sign in as {', '.join(_unique(roles))}")
 
 
@@ -131,7 +133,7 @@ def pin(people: PeopleFile, found: Person) -> str:
     Example:
       sudo shoectl person pin Dana
     """
-    found.pin = _new_pin(found.name)
+    _with_new_pin(found)
     return f"{found.name} has a new PIN"
 
 
@@ -145,7 +147,8 @@ def roles(people: PeopleFile, found: Person, roles: tuple[str, ...]) -> str:
       sudo shoectl person roles Dana --role dealer --role floor
     """
     found.roles = _unique(roles)
-    return f"{found.name} may sign in as {', '.join(found.roles)}"
+    told = f"{found.name} may sign in as {', '.join(found.roles)}"
+    return f"{told}; a floorperson needs a PIN of six digits: shoectl person pin" if found.pin_short else told
 
 
 @_change
@@ -158,6 +161,27 @@ def remove(people: PeopleFile, found: Person) -> str:
     """
     people.person.remove(found)
     return f"{found.name} can no longer sign in"
+
+
+@person.command()
+@click.argument("name")
+@socket_option
+@json_option
+@daemon_errors()
+def unlock(name: str, daemon: Client, as_json: bool) -> None:
+    """End the lock-out of a person after wrong PINs. You must be a floorperson or a technician.
+
+    The journal records who did it.
+
+    \b
+    Example:
+      sudo shoectl person unlock "Flo Adams"
+    """
+    answer = daemon.post("people/unlock", {"name": name})
+    if as_json:
+        terminal.print_json(answer)
+    else:
+        terminal.print_line(terminal.printable(f"{name} may try again"))
 
 
 def _find(path: Path, name: str) -> tuple[PeopleFile, Person]:
@@ -175,15 +199,16 @@ def _unique(roles: tuple[str, ...]) -> list[Role]:
     return [Role(role) for role in dict.fromkeys(roles)]
 
 
-def _new_pin(name: str) -> str:
-    """The hash of a new PIN, which is typed twice."""
-    from controller.daemon.people import hash_pin, pin_fault
+def _with_new_pin(found: Person) -> Person:
+    """The person with a new PIN, which is typed twice."""
+    from controller.daemon.people import FLOOR_PIN_DIGITS, hash_pin, pin_fault
 
-    pin = read_pin(name, twice=True)
-    fault = pin_fault(pin)
+    pin = read_pin(found.name, twice=True)
+    fault = pin_fault(pin, found.roles)
     if fault:
         raise click.ClickException(fault)
-    return hash_pin(pin)
+    found.pin, found.six_digits = hash_pin(pin), len(pin) >= FLOOR_PIN_DIGITS
+    return found
 
 
 def _save(path: Path, people: PeopleFile, as_json: bool, done: str) -> None:

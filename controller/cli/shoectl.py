@@ -55,6 +55,7 @@ VERBS: dict[str, dict[str, str]] = {
         "bundle": "controller.cli.bundle:bundle_verb",
         "config": "controller.cli.config:config",
         "person": "controller.cli.person:person",
+        "screen": "controller.cli.screen:screen_verb",
         "completion": "controller.cli.completion:completion_verb",
         "man": "controller.cli.manual:man_verb",
     },

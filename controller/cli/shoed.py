@@ -22,6 +22,7 @@ from controller.core.events.event import Entry
 from controller.daemon.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.logs import set_up_logs
+from controller.daemon.screen_token import ensure_token, screen_url
 from controller.daemon.simulate import put_journal_aside, simulated, simulated_config
 from controller.daemon.systemd import notify, watchdog_s
 from controller.journal import JournalError
@@ -52,7 +53,7 @@ async def serve(
         stack.push_async_callback(daemon.close)
         api = Api(daemon)
         doors = _open_doors(config, api, stack)
-        stack.push_async_callback(api.stream.close)
+        stack.push_async_callback(api.close)
         stack.callback(asyncio.create_task(api.keep_ending_sessions(), name="sessions").cancel)
         starting = asyncio.create_task(daemon.start(), name="start")
         stopping = asyncio.create_task(stop.wait(), name="stop")
@@ -140,8 +141,9 @@ def _disable_core_dumps() -> None:
 
 
 def _announce(config: Config) -> None:
-    screen = f"http://{config.screen.listen}/" if config.screen else ""
-    click.echo(f"The table is running at {screen} (PINs: Dana, dealer, 2580; Flo, floor, 1470)")
+    screen = screen_url(config.screen) if config.screen else ""
+    click.echo(f"The table is running at {screen}")
+    click.echo("(PINs: Dana, dealer, 2580; Flo, floor, 147036)")
     click.echo("Try, in another terminal:")
     for line in ("shoectl status --watch", "shoesim inject shoe jam", "shoectl events --follow"):
         click.echo(f"  .venv/bin/{line}")
@@ -209,6 +211,7 @@ def shoed(
             folder.mkdir(parents=True, exist_ok=True)
             kept = put_journal_aside(folder)
             config = simulated_config(folder.absolute(), listen)
+            ensure_token(folder / "screen.token")
             if kept and announce:
                 click.echo(
                     f"The journal of the last run is now {kept}; read it with `shoectl rounds --journal {kept}`."

@@ -452,7 +452,7 @@ class ClearWarning(Action):
 class UnlockPerson(Action):
     """A person who was locked out after wrong PINs may try again."""
 
-    roles = _FLOOR
+    roles = (Role.FLOOR, Role.TECHNICIAN)
     leads_to = table.AccessUnlocked
     person: str
 

@@ -149,10 +149,14 @@ class Warned(msgspec.Struct):
 
 
 class WrongPins(msgspec.Struct):
-    """Wrong PINs in a row under one name, and the lock-out they led to."""
+    """Wrong PINs entered under one name at one place, and the lock-out they led to.
+
+    At `forgotten_ms` the last of them is forgotten; 0 in journals of version 0.1, where a right PIN did that.
+    """
 
     count: int
     until_ms: int = 0
+    forgotten_ms: int = 0
 
 
 class Host(msgspec.Struct):
@@ -182,7 +186,7 @@ class State(msgspec.Struct):
     rounds: int = 0
     rounds_uncounted: int = 0
     warnings: dict[str, Warned] = {}
-    wrong_pins: dict[str, WrongPins] = {}
+    wrong_pins: dict[str, dict[str, WrongPins]] = {}  # by name, then by the place where they were entered
     last_count: LastCount | None = None
     host: Host | None = None
     why: str = ""  # why the table is suspended or betting was withdrawn

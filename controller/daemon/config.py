@@ -87,6 +87,7 @@ class ScreenConfig(msgspec.Struct, forbid_unknown_fields=True):
 
     listen: str = "127.0.0.1:8053"
     people: str = "/etc/shoed/people.toml"
+    token: str = "/etc/shoed/screen.token"
     dealer_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 480  # signed out when idle for this long
     floor_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 5
     longest_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 720  # signed out after this long in any case
@@ -358,6 +359,7 @@ auditor = ["shoed-auditor"]
 [screen]                        # leave this section out for a table without a screen
 listen = "127.0.0.1:8053"
 people = "/etc/shoed/people.toml"   # written by `shoectl person add`
+token = "/etc/shoed/screen.token"   # what the table's own screen presents; `shoectl screen` prints its address
 dealer_minutes = 480            # signed out when idle for this long
 floor_minutes = 5
 longest_minutes = 720           # signed out after this long in any case

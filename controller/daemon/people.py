@@ -10,6 +10,7 @@ import hmac
 import os
 import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,18 +20,27 @@ from controller.core.actions import Role
 from controller.daemon.config import ConfigError, parse_toml
 
 PIN_DIGITS = (4, 12)
+FLOOR_PIN_DIGITS = 6  # the least for a floorperson, who may do more than a dealer
 SCRYPT = {"n": 2**14, "r": 8, "p": 1}  # 16 MB and about 50 ms per attempt
 DIGEST_BYTES = 32
-MAX_MEMORY = 256 << 20
+MAX_MEMORY = 64 << 20
+MAX_WORK = 4 * 2**14 * 8  # n * r * p: a stored hash may take four times as long as a new one, no longer
+MAX_SALT_BYTES = 64
 NAME = re.compile(r"[^\W_][\w .'-]{0,39}")
 
 
 class Person(msgspec.Struct, forbid_unknown_fields=True):
-    """A person who works at the table. `pin` is a hash of the PIN."""
+    """A person who works at the table. `pin` is a hash of the PIN; `six_digits` if it has at least that many."""
 
     name: str
     roles: list[Role]
     pin: str
+    six_digits: bool = False
+
+    @property
+    def pin_short(self) -> bool:
+        """Whether the PIN is, or may be, shorter than the role now needs. It still works."""
+        return Role.FLOOR in self.roles and not self.six_digits
 
 
 class PeopleFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,12 +71,17 @@ class _StoredHash(NamedTuple):
 
 
 def _read_hash(stored: str) -> _StoredHash:
-    """The parts of a stored hash; ValueError if it is damaged or would take too much memory to check."""
+    """The parts of a stored hash; ValueError if it is damaged, or would take too much time or memory to check.
+
+    Nothing is computed here: the people file is read by the loop that serves the devices.
+    """
     kind, n, r, p, salt, digest = stored.split("$")
     found = _StoredHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(digest))
     power_of_two = found.n > 1 and found.n & (found.n - 1) == 0
-    small = min(found.r, found.p) > 0 and 128 * found.r * (found.n + found.p + 2) <= MAX_MEMORY
-    if kind != "scrypt" or not power_of_two or not small or len(found.digest) != DIGEST_BYTES:
+    memory = 128 * found.r * (found.n + found.p + 2)
+    small = min(found.r, found.p) > 0 and memory <= MAX_MEMORY and found.n * found.r * found.p <= MAX_WORK
+    sizes = len(found.digest) == DIGEST_BYTES and len(found.salt) <= MAX_SALT_BYTES
+    if kind != "scrypt" or not power_of_two or not small or not sizes:
         raise ValueError("not a scrypt hash")
     return found
 
@@ -84,9 +99,11 @@ def _placeholder_hash() -> str:
     return hash_pin("", b"nobody has this ")
 
 
-def pin_fault(pin: str) -> str:
-    """What is wrong with a new PIN; empty if nothing."""
+def pin_fault(pin: str, roles: Sequence[Role] = ()) -> str:
+    """What is wrong with a new PIN for somebody in these roles; empty if nothing."""
     least, most = PIN_DIGITS
+    if Role.FLOOR in roles:
+        least = FLOOR_PIN_DIGITS
     if not (pin.isascii() and pin.isdigit() and least <= len(pin) <= most):
         return f"a PIN has {least} to {most} digits"
     if len(set(pin)) == 1 or pin in "0123456789012" or pin in "9876543210987":
@@ -151,6 +168,8 @@ def write_people(path: Path, people: PeopleFile) -> None:
     for person in people.person:
         roles = ", ".join(f'"{role}"' for role in person.roles)
         text += f'\n[[person]]\nname = "{person.name}"\nroles = [{roles}]\npin = "{person.pin}"\n'
+        if person.six_digits:
+            text += "six_digits = true\n"
     new = path.with_name(f".{path.name}.new")
     try:
         with contextlib.suppress(FileNotFoundError):

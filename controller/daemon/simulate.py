@@ -17,6 +17,7 @@ from controller.daemon.config import (
     ShufflerConfig,
     TableConfig,
 )
+from controller.journal import remove_index
 from controller.journal.writer_lock import WriterLock
 from firmware_bridge.wire.link import LinkTiming
 from firmware_bridge.wire.messages import Capability
@@ -56,7 +57,7 @@ def simulated_config(folder: Path, listen: str) -> Config:
         shoe=ShoeConfig(port=str(folder / "shoe"), events_per_s=FAST),
         journal=JournalConfig(file=str(folder / "journal.db")),
         control=ControlConfig(socket=str(folder / "control.sock")),
-        screen=ScreenConfig(listen=listen, people=""),
+        screen=ScreenConfig(listen=listen, people="", token=str(folder / "screen.token")),
     )
 
 
@@ -79,6 +80,7 @@ def put_journal_aside(folder: Path) -> Path | None:
             path.rename(f"{kept}{suffix}")
     for suffix in ("-shm", ".lock"):
         (folder / f"journal.db{suffix}").unlink(missing_ok=True)
+    remove_index(journal)
     return kept
 
 

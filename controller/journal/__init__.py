@@ -17,6 +17,7 @@ from controller.journal.errors import (
     JournalFull,
     JournalIncomplete,
     JournalReadOnly,
+    JournalReadTooLong,
     JournalStopped,
 )
 from controller.journal.memory import MemoryJournal
@@ -32,6 +33,7 @@ from controller.journal.records import (
     moment,
     timestamp,
 )
+from controller.journal.search_index import SearchIndex, remove_index
 from controller.journal.snapshots import Snapshot
 from controller.journal.store import Journal
 from controller.journal.writer_lock import was_made
@@ -52,11 +54,13 @@ __all__ = [
     "JournalFull",
     "JournalIncomplete",
     "JournalReadOnly",
+    "JournalReadTooLong",
     "JournalReader",
     "JournalStopped",
     "MemoryJournal",
     "NewEvent",
     "Recheck",
+    "SearchIndex",
     "Snapshot",
     "StoredEvent",
     "canonical",
@@ -65,6 +69,7 @@ __all__ = [
     "journal_id",
     "line",
     "moment",
+    "remove_index",
     "timestamp",
     "was_made",
 ]

@@ -44,6 +44,10 @@ class JournalDiskFailed(JournalError):
     """The disk failed to read, write or flush."""
 
 
+class JournalReadTooLong(JournalError):
+    """Reading took longer than it may; the journal is all right."""
+
+
 class JournalStopped(JournalError):
     """An earlier append failed; nothing more is written until the journal is opened again."""
 
@@ -95,6 +99,8 @@ def from_sqlite(error: sqlite3.Error, path: Path) -> JournalError:
     """The JournalError for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     name = getattr(error, "sqlite_errorname", type(error).__name__)
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return JournalReadTooLong(f"{path}: reading took too long and was ended")
     if code == sqlite3.SQLITE_CORRUPT:
         return JournalDamaged(None, f"the file is damaged ({error}); keep it unchanged and restore the last copy")
     if code == sqlite3.SQLITE_CONSTRAINT:

@@ -6,6 +6,7 @@ the writer can truncate its write-ahead log however slowly the events are used.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sqlite3
@@ -23,18 +24,20 @@ from controller.journal.errors import (
     JournalError,
     JournalForbidden,
     JournalForeign,
+    JournalReadTooLong,
     check_room,
     from_os,
     from_sqlite,
 )
-from controller.journal.records import START, Checkpoint, EventRow, StoredEvent
+from controller.journal.records import START, Checkpoint, StoredEvent
 from controller.journal.schema import LISTING, check_schema, recognise, uses_wal
+from controller.journal.search import EVENT_COLUMNS, Wanted, select, select_span
 from controller.journal.snapshots import SNAPSHOT_COLUMNS, Snapshot, read_snapshot
 
 BATCH = 512  # events read at a time
 LOCK_TIMEOUT_S = 5.0  # how long to wait for another program's lock
+INSTRUCTIONS = 20_000  # of SQLite, between two looks at the clock: about a millisecond
 BEFORE_ALL = -(2**63)  # also finds forged events with numbers below 1
-EVENT_COLUMNS = ", ".join(EventRow._fields)
 
 
 class _Stamp(NamedTuple):
@@ -51,6 +54,8 @@ class JournalReader(BaseJournal):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open it; JournalAbsent, JournalForbidden, JournalForeign or JournalDamaged if that fails."""
         self.path = Path(os.path.realpath(path))  # the write-ahead log is beside the file itself, not beside a link
+        self._over: Callable[[], bool] | None = None
+        self._has_index = False
         self._unchanged: _Stamp | None = None  # what it was when it was opened as a file that nobody writes
         self._connection = self._connect()
         try:
@@ -61,6 +66,11 @@ class JournalReader(BaseJournal):
         except JournalError:
             self._connection.close()
             raise
+
+    def end_when(self, over: Callable[[], bool]) -> None:
+        """From now on, reading ends with JournalReadTooLong as soon as this returns true."""
+        self._over = over
+        self._connection.set_progress_handler(over, INSTRUCTIONS)
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -126,6 +136,9 @@ class JournalReader(BaseJournal):
         """Open it as a journal that a program has begun to write."""
         self._connection.close()
         self._connection = self._connect()
+        self._has_index = False
+        if self._over is not None:
+            self.end_when(self._over)
 
     def _stamp(self) -> _Stamp:
         status = self.path.stat()
@@ -137,6 +150,8 @@ class JournalReader(BaseJournal):
 
     def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a statement, in one short transaction."""
+        if self._over is not None and self._over():
+            raise JournalReadTooLong(f"{self.path}: reading took too long and was ended")
         while True:
             try:
                 rows = self._connection.execute(statement, values).fetchall()
@@ -231,33 +246,61 @@ class JournalReader(BaseJournal):
         data (in upper or lower case), and containing all these words. `within` selects everything from the first event
         with this value in its data to the last. `newest` returns the last ones instead of the first.
         """
-        conditions, values = ["seq > ?"], [after]  # type: tuple[list[str], list[object]]
-        if before is not None:
-            conditions.append("seq < ?")
-            values.append(before)
-        if kind:
-            conditions.append("(kind = ? OR substr(kind, 1, ?) = ?)")
-            values += [kind, len(kind.rstrip(".")) + 1, kind.rstrip(".") + "."]
-        for name, value in having:
-            conditions.append("json_extract(data, ?) = ? COLLATE NOCASE")
-            values += [f'$."{name}"', value]
-        if within is not None:
-            named = "FROM events WHERE json_extract(data, ?) = ?"
-            conditions.append(f"seq BETWEEN (SELECT min(seq) {named}) AND (SELECT max(seq) {named})")
-            values += 2 * [f'$."{within[0]}"', within[1]]
-        for sign, ts in ((">=", since), ("<=", until)):
-            if ts:
-                conditions.append(f"CAST(ts AS TEXT) {sign} ?")
-                values.append(ts)
-        for word in text:
-            conditions.append("instr(lower(kind || ' ' || clause || ' ' || data), ?) > 0")
-            values.append(word.lower())
-        order = "DESC" if newest else "ASC"
-        rows = self._read(
-            f"SELECT {EVENT_COLUMNS} FROM events WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
-            (*values, limit),
-        )
-        return [from_row(row) for row in (reversed(rows) if newest else rows)]
+        wanted = Wanted(kind, tuple(having), since, until, tuple(text))
+        upto = self._indexed() if wanted.uses_index or within else 0
+        while True:
+            try:
+                if within is not None:
+                    first, last = self._span(within, upto)
+                    after, before = max(after, first - 1), last + 1 if before is None else min(before, last + 1)
+                return self._search(wanted, after, before, limit, newest, upto)
+            except JournalReadTooLong:
+                raise
+            except JournalError:
+                if not upto:
+                    raise
+                upto = 0  # the index may be damaged: search without it
+
+    def _search(
+        self, wanted: Wanted, after: int, before: int | None, limit: int, newest: bool, upto: int
+    ) -> list[StoredEvent]:
+        """Search what is in the index, up to event `upto`, and what is not yet."""
+        end = upto + 1 if before is None else min(before, upto + 1)
+        parts = [(after, end, True), (max(after, upto), before, False)] if upto else [(after, before, False)]
+        found: list[StoredEvent] = []
+        for first, last, indexed in reversed(parts) if newest else parts:
+            statement, values = select(wanted, first, last, limit - len(found), newest, indexed)
+            rows = [from_row(row) for row in self._read(statement, values)]
+            found = [*reversed(rows), *found] if newest else [*found, *rows]
+        return found
+
+    def _span(self, within: tuple[str, str | int], upto: int) -> tuple[int, int]:
+        """The first and the last event with this value in its data; (1, 0) if there is none."""
+        ends = [
+            number
+            for indexed in ((True, False) if upto else (False,))
+            for number in self._read(*select_span(*within, 0 if indexed else upto, indexed))[0]
+            if number is not None
+        ]
+        return (min(ends), max(ends)) if ends else (1, 0)
+
+    def use_index(self, index: Path) -> None:
+        """Let searches use this index, if it exists."""
+        with contextlib.suppress(sqlite3.Error):  # without it they take longer
+            if index.exists():
+                self._connection.execute("ATTACH ? AS side", (f"file:{quote(str(index))}?mode=ro",))
+                self._has_index = True
+
+    def _indexed(self) -> int:
+        """The last event in the index; 0 if there is none, or if it cannot be used."""
+        if not self._has_index:
+            return 0
+        try:
+            seq, digest = self._connection.execute("SELECT seq, hash FROM side.known").fetchone()
+            same = self._connection.execute("SELECT hash FROM main.events WHERE seq = ?", (seq,)).fetchone()
+        except (sqlite3.Error, TypeError):
+            return 0
+        return int(seq) if same is not None and bytes(same[0]) == digest else 0
 
     # --- verification -----------------------------------------------------------------------------------------------
 

@@ -24,9 +24,10 @@ from controller.journal.errors import (
     from_sqlite,
 )
 from controller.journal.file_identity import FileIdentity
-from controller.journal.reader import EVENT_COLUMNS, JournalReader, open_sqlite
+from controller.journal.reader import JournalReader, open_sqlite
 from controller.journal.records import Checkpoint, EventRow, NewEvent
 from controller.journal.schema import LISTING, check_schema, create, is_blank, uses_wal
+from controller.journal.search import EVENT_COLUMNS
 from controller.journal.snapshots import KEPT, SNAPSHOT_COLUMNS, snapshot_row
 from controller.journal.writer_lock import MODE, WriterLock
 

@@ -9,6 +9,24 @@ let people = [];
 let nowMs = () => 0;
 let simulated = () => false;
 let changed = () => {};
+let reads = false;
+let readsChanged = () => {};
+
+/** Whether this page may read everything: it has the token of the table's own screen, or somebody is signed in. */
+export const mayRead = () => reads;
+
+/** `listener` is called when that changes. */
+export const onMayRead = (listener) => { readsChanged = listener; };
+
+const TOKEN_HASH = /^#screen=([\w-]+)$/;
+
+/** The table's own screen has a token in its address: present it, and take it out of the address. */
+async function presentToken() {
+  const token = TOKEN_HASH.exec(location.hash)?.[1];
+  if (!token) return;
+  history.replaceState(null, "", "#table");
+  await post("session/screen", { token }).then(use).catch((error) => notice(refusalWords(error), "refused"));
+}
 
 export const hasRole = (roles) => people.some((person) => roles.includes(person.role));
 
@@ -20,6 +38,9 @@ export async function startAccess(now, isSimulated, listener) {
     if (people.some((person) => person.expires_ms && person.expires_ms <= nowMs())) refreshSession();
     else showPeople();
   }, 5000);
+  const session = await get("session");
+  useToken(session.token);
+  await presentToken();
   await refreshSession();
 }
 
@@ -30,8 +51,13 @@ export async function refreshSession() {
 function use(session) {
   useToken(session.token);
   people = session.people;
+  const before = reads;
+  reads = session.reads;
+  document.body.classList.toggle("bystander", !reads);
+  document.body.dataset.reads = reads;
   showPeople();
   changed();
+  if (reads !== before) readsChanged();
 }
 
 function showPeople() {
@@ -67,8 +93,9 @@ async function signOut(person) {
 /** Ask a person with one of these roles to sign in; resolves to true once someone has. */
 export function askSignIn(roles = null) {
   return askPerson(roles ? `Sign in: ${roles.map(roleWords).join(" or ")}` : "Sign in", roles, null, async (name, pin) => {
-    use(await post("session", { name, pin }));
-    notice(`${name} has signed in.`);
+    const session = await post("session", { name, pin });
+    use(session);
+    notice(session.advice ? [session.advice] : `${name} has signed in.`, session.advice ? "refused" : "done");
   }).catch((error) => { notice(refusalWords(error), "refused"); return false; });
 }
 
@@ -78,14 +105,14 @@ export function askPin(title, roles, send) {
   return askPerson(`${title}: PIN`, roles, people.find((person) => roles.includes(person.role))?.name, send);
 }
 
-const TRY_AGAIN = ["wrong_pin", "locked_out", "unreachable"];
+const TRY_AGAIN = ["wrong_pin", "locked_out", "too_many_pins", "unreachable"];
 
 /** Ask who it is, unless that is clear, and for the PIN. */
 function askPerson(title, roles, name, send) {
   return new Promise((resolve, reject) => {
     let settle = () => resolve(false);
     const end = (how) => { settle = how; closeDialog(); };
-    Promise.all([get("people"), simulatedPins()]).then(([{ people: list }, pins]) => {
+    Promise.all([reads ? get("people") : { people: [] }, simulatedPins()]).then(([{ people: list }, pins]) => {
       const fit = list.filter((person) => !roles || person.roles.some((role) => roles.includes(role)));
       const body = el("div", { class: "dialog-body" });
       const pick = (person) => pinPad(body, person, pins.get(person.name), async (pin) => {
@@ -105,7 +132,8 @@ function askPerson(title, roles, name, send) {
             left > 0 ? el("span", { class: "locked", text: `Locked out, ${duration(left)} left` }) : null);
         })),
         ...(fit.length ? [] : [el("p", { text: "Nobody has this role. A technician can add people: shoectl person add." })]));
-      choose();
+      if (reads) choose();
+      else askName(body, pick);
       openDialog(title, [body], () => settle(), "pin");
       const known = fit.find((person) => person.name === name);
       if (!known) return;
@@ -115,9 +143,20 @@ function askPerson(title, roles, name, send) {
   });
 }
 
+/** Who works at this table is not shown to bystanders: the name is typed. */
+function askName(body, pick) {
+  const input = el("input", { type: "text", autocomplete: "off", maxlength: 40, "aria-label": "Your name", autofocus: true });
+  body.replaceChildren(el("form", {
+    class: "name-form", onsubmit: (event) => {
+      event.preventDefault();
+      if (input.value.trim()) pick({ name: input.value.trim(), roles: [] });
+    },
+  }, el("label", {}, "Your name ", input), el("button", { type: "submit", class: "primary wide-button" }, "Continue")));
+}
+
 /** At a simulated table the PINs are public. */
 async function simulatedPins() {
-  if (!simulated()) return new Map();
+  if (!simulated() || !reads) return new Map();
   const found = await get("simulation").catch(() => ({}));
   return new Map((found.people ?? []).map((person) => [person.name, person.pin]));
 }
@@ -153,7 +192,7 @@ function pinPad(body, person, pin, enter) {
   const ok = el("button", { type: "submit", class: "primary" }, "OK");
   const form = el("form", { class: "pin-form", onsubmit: (event) => { event.preventDefault(); send(); } },
     el("div", { class: "pin-words" },
-      el("p", { class: "pin-who" }, el("strong", { text: person.name }), `, ${person.roles.map(roleWords).join(", ")}`),
+      el("p", { class: "pin-who" }, el("strong", { text: person.name }), person.roles.length ? `, ${person.roles.map(roleWords).join(", ")}` : ""),
       pin ? el("p", { class: "small", text: `This table is simulated: the PIN is ${pin}.` }) : null,
       input, answer),
     el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys, ok));
@@ -163,11 +202,11 @@ function pinPad(body, person, pin, enter) {
 
 /** Lock-outs, shown like alarms to everyone; a floorperson can end them. */
 export function lockOuts(locked) {
-  return locked.map(({ name, until_ms: until }) =>
+  return locked.map(({ name, via, until_ms: until }) =>
     el("article", { class: "alarm lock-out" },
-      el("h3", { text: capitalise(`${name} is locked out`) }),
+      el("h3", { text: capitalise(`${name} is locked out at the ${via}`) }),
       el("p", { text: `Too many wrong PINs. The lock-out ends in ${duration(Math.max(0, until - nowMs()))}.` }),
-      el("button", { type: "button", class: "small-button", data: { key: `unlock-${name}` }, onclick: () => unlock(name) },
+      el("button", { type: "button", class: "small-button", data: { key: `unlock-${name}-${via}` }, onclick: () => unlock(name) },
         "End the lock-out (floorperson)")));
 }
 

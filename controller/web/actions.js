@@ -1,7 +1,7 @@
 // The actions of the table: buttons for the current step, the dealer's buttons, all other actions, and their forms.
 // Which are allowed, which fields they have and which roles they need comes from the daemon; no rules are coded here.
 
-import { askPin, askSignIn, hasRole } from "./access.js";
+import { askPin, askSignIn, hasRole, mayRead } from "./access.js";
 import { get, post } from "./api.js";
 import { clearNotice, closeDialog, notice, openDialog, refusalWords, whyNotWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
@@ -61,6 +61,12 @@ let fetched = () => {};
 /** `listener` is called whenever it is known anew which actions are possible. */
 export const onActions = (listener) => { fetched = listener; };
 
+/** Somebody has signed in: what is possible can be fetched now. */
+export function forgetActions() {
+  knownAt = -1;
+  if (table) refresh();
+}
+
 export function setStale(now) {
   stale = now;
   show();
@@ -68,6 +74,7 @@ export function setStale(now) {
 
 /** Fetch which actions are possible now; while one request is under way, at most one more waits. */
 function refresh() {
+  if (!mayRead()) return;
   if (fetching) {
     fetching.again = true;
     return;
@@ -98,11 +105,12 @@ function show() {
       actionButton(action, { class: index ? "offer" : "offer primary", disabled: stale || held || (!action.allowed && !fresh),
         data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer), offer)));
   const dock = DOCK.map(now).filter(Boolean);
-  fill(byId("dock"), [dock, stale, fresh, dock.map((action) => signed(action))], () => [
+  fill(byId("dock"), [mayRead(), dock, stale, fresh, dock.map((action) => signed(action))], () => [
     ...dock.map((action) =>
       actionButton(action, { class: action.action.startsWith("report") ? "report" : "", disabled: stale || (!action.allowed && !fresh),
         data: { key: action.action, action: action.action } }, action.title)),
-    el("button", { type: "button", class: "more", data: { key: "more" }, disabled: stale, onclick: openAll }, "All actions …"),
+    mayRead() ? el("button", { type: "button", class: "more", data: { key: "more" }, disabled: stale, onclick: openAll }, "All actions …")
+      : el("p", { class: "bystander-words", text: "Sign in to act, and to see more than can be seen at the table." }),
   ]);
 }
 
@@ -389,16 +397,9 @@ function textField(field, set, initial) {
 /** The name of a new deck: typed, or the next unused one of its colour. */
 function newDeckField(field, set, initial, given) {
   const input = textField(field, set, initial);
-  const used = [...table.decks.map((deck) => deck.name), ...(table.retired ?? [])];
-  const next = (back) => {
-    let number = 1;
-    while (used.includes(`${back}-${number}`)) number++;
-    return `${back}-${number}`;
-  };
-  const backs = given.back ? [given.back] : table.backs;
-  return el("div", { class: "choices" }, input, ...backs.map((back) =>
-    el("button", { type: "button", class: "choice", onclick: () => { input.value = next(back); set(input.value); } },
-      backSwatch(back), next(back))));
+  const unused = Object.entries(field.unused ?? {}).filter(([back]) => !given.back || given.back === back);
+  return el("div", { class: "choices" }, input, ...unused.map(([back, name]) =>
+    el("button", { type: "button", class: "choice", onclick: () => { input.value = name; set(name); } }, backSwatch(back), name)));
 }
 
 /** Show the summary of a clause. */

@@ -1,7 +1,7 @@
 // The screen's main module: the stream delivers views of the table, and every part of the page shows its share.
 
-import { refreshSession, startAccess } from "./access.js";
-import { onActions, onWagers, setStale, showClause, tapSeat, useTable } from "./actions.js";
+import { mayRead, onMayRead, refreshSession, startAccess } from "./access.js";
+import { forgetActions, onActions, onWagers, setStale, showClause, tapSeat, useTable } from "./actions.js";
 import { showAlarmBar, startAlarmBar } from "./alarm_bar.js";
 import { get, query } from "./api.js";
 import { startDialog } from "./dialog.js";
@@ -21,11 +21,11 @@ let receivedAt = 0; // when `table` was received, on this browser's clock
 /** The table's clock, continued between two views. */
 const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
-// Fields that a stopped table does not send.
-const DEFAULTS = { seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [] };
+// Fields that are missing while the table is stopped, or in what a bystander may see.
+const DEFAULTS = { seq: 0, warnings: [], decks: [], devices: [], round: null, access: { locked: [] }, seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [] };
 
 function show(next) {
-  table = { ...DEFAULTS, ...next };
+  table = { ...DEFAULTS, ...next, step: { why: "", clause: [], ...next.step } };
   receivedAt = performance.now();
   redraw();
 }
@@ -37,7 +37,7 @@ function redraw() {
 function showAll(table) {
   setText(byId("name"), table.name);
   setText(byId("state"), capitalise(table.table_words));
-  setText(byId("round"), table.round ? `Round ${table.round.number}` : plural(table.rounds, "round"));
+  setText(byId("round"), table.round ? `Round ${table.round.number}` : table.bystander ? "" : plural(table.rounds, "round"));
   document.body.dataset.state = table.table;
   document.body.dataset.seq = table.seq;
   useBacks(table.backs);
@@ -46,7 +46,7 @@ function showAll(table) {
   showFlow(table.flow ?? null);
   showAlarmBar(table);
   showAlarms(table);
-  showDecks(table);
+  if (!table.bystander) showDecks(table);
   picture.show(table);
   useDevices(table);
   useSimulation(table);
@@ -76,6 +76,11 @@ function showFresh() {
   setStale(false);
   redraw();
   refreshSession().catch(() => {});
+  fetchEvents();
+}
+
+function fetchEvents() {
+  if (!mayRead()) return;
   get(`events?${query({ newest: 1, limit: 60 })}`).then((answer) => addEvents(answer.events, answer.head)).catch(() => {});
 }
 
@@ -85,7 +90,7 @@ const PAGES = { table: () => {}, devices: openDevices, journal: openJournal };
 
 function route() {
   const [name, rest = ""] = location.hash.slice(1).split("/");
-  const page = name in PAGES ? name : "table";
+  const page = name in PAGES && mayRead() ? name : "table";
   for (const other of Object.keys(PAGES)) byId(`page-${other}`).hidden = other !== page;
   for (const link of document.querySelectorAll("nav a"))
     if (link.dataset.page === page) link.setAttribute("aria-current", "page");
@@ -156,7 +161,7 @@ function drawSoon() {
   setTimeout(draw, Math.max(0, DRAW_MS - since));
 }
 
-new Stream({
+const stream = new Stream({
   table: (next) => { waiting = next; drawSoon(); },
   journal: (event) => {
     newEvents.push(event);
@@ -165,4 +170,11 @@ new Stream({
   },
   stale: showStale,
   fresh: showFresh,
+});
+
+onMayRead(() => {
+  stream.connect();
+  if (mayRead()) forgetActions();
+  fetchEvents();
+  route();
 });

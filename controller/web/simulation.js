@@ -19,9 +19,10 @@ export function startSimulation() {
 export function useSimulation(picture) {
   const before = table;
   table = picture;
-  byId("simulation-toggle").hidden = !picture.simulated;
-  if (!picture.simulated) setOpen(false);
-  else if (!before && matchMedia("(min-width: 1400px)").matches) setOpen(true);
+  const shown = picture.simulated && !picture.bystander;
+  byId("simulation-toggle").hidden = !shown;
+  if (!shown) setOpen(false);
+  else if ((!before || before.bystander) && matchMedia("(min-width: 1400px)").matches) setOpen(true);
   if (open) show();
 }
 

@@ -15,6 +15,7 @@ import pwd
 import re
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -190,11 +191,12 @@ async def open_port(
 # ---- shared by both kinds of port ----
 
 Opened = TypeVar("Opened")
+_OPENING = ThreadPoolExecutor(8, "port")  # its own threads: other blocking work does not delay a reconnection
 
 
 async def open_in_thread(opener: Callable[[], Opened], undo: Callable[[Opened], None], name: str) -> Opened:
     """Run a blocking opener in a thread; if it finishes after the time limit or a cancellation, undo it."""
-    work = asyncio.get_running_loop().run_in_executor(None, opener)
+    work = asyncio.get_running_loop().run_in_executor(_OPENING, opener)
 
     def undo_late(done: asyncio.Future[Opened]) -> None:
         # In its own thread: undoing may block, and the loop's executor may be shutting down by then.

@@ -22,8 +22,8 @@ from simulators.table.robot import PACE_S, Robot, RunningTable
 
 PEOPLE = (
     ("Dana", Role.DEALER, "2580"),
-    ("Flo", Role.FLOOR, "1470"),
-    ("Frank", Role.FLOOR, "3690"),
+    ("Flo", Role.FLOOR, "147036"),
+    ("Frank", Role.FLOOR, "369147"),
     ("Tess", Role.TECHNICIAN, "7913"),
 )
 

@@ -228,7 +228,8 @@ class Listening:
 def test_live_events_come_in_order_and_are_resumed(table: Table) -> None:
     served, address = table
     opened(served)
-    stream = Listening(address)
+    own = f"Bearer {served.screen_token}"
+    stream = Listening(address, authorization=own)
     _, _, picture = stream.next("table")
     head = picture["seq"]
     served.do("reveal_dealer")
@@ -239,13 +240,13 @@ def test_live_events_come_in_order_and_are_resumed(table: Table) -> None:
     stream.close()
     served.do("reveal_dealer")
     served.do("players_acted")
-    again = Listening(address, last_event_id=str(head))
+    again = Listening(address, last_event_id=str(head), authorization=own)
     assert [again.next("journal")[1] for _ in range(3)] == [head + 1, head + 2, head + 3]
     again.close()
-    only = Listening(address, f"?only=journal&after={head + 2}")
+    only = Listening(address, f"?only=journal&after={head + 2}", authorization=own)
     assert only.next()[1] == head + 3
     only.close()
-    ahead = Listening(address, last_event_id=str(head + 1000))
+    ahead = Listening(address, last_event_id=str(head + 1000), authorization=own)
     assert ahead.next()[0] == "gap"
     ahead.close()
 
@@ -255,8 +256,9 @@ def test_live_events_for_a_proxy_of_old_and_for_one_that_asks_only_for_the_head(
     served, address = table
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), LIMIT_S) as line, line.makefile("rb") as came:
-        line.sendall(b"HEAD /api/v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        line.sendall(b"GET /api/v1/events/stream HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        own = b"Host: localhost\r\nAuthorization: Bearer %b\r\n\r\n" % served.screen_token.encode()
+        line.sendall(b"HEAD /api/v1/events/stream HTTP/1.1\r\n" + own)
+        line.sendall(b"GET /api/v1/events/stream HTTP/1.0\r\n" + own)
         for _ in range(2):
             assert came.readline().startswith(b"HTTP/1.1 200")
             heads = [head.lower() for head in iter(came.readline, b"\r\n")]
@@ -280,7 +282,7 @@ def test_the_screen_needs_a_pin_for_what_changes_something(table: Table) -> None
     assert page.ask("GET", "/api/v1/table").status == 200
     answer = page.do("idle_table")
     assert (answer.status, answer.code) == (401, "sign_in_needed")
-    assert page.sign_in("Dana", "1470").status == 401
+    assert page.sign_in("Dana", "147036").status == 401
     cookie = page.cookie
     assert page.sign_in("Dana", "2580").status == 200
     assert page.cookie != cookie  # the old cookie is worthless
@@ -288,9 +290,9 @@ def test_the_screen_needs_a_pin_for_what_changes_something(table: Table) -> None
     assert page.do("reveal_dealer").status == 409
     denied = page.do("close_table")
     assert (denied.status, denied.code, denied.json["error"]["roles"]) == (401, "pin_needed", ["floor"])
-    assert page.sign_in("Flo", "1470").status == 200
+    assert page.sign_in("Flo", "147036").status == 200
     assert {who["role"] for who in page.session()} == {"dealer", "floor"}
-    assert page.do("direct_reshuffle", deck="none", pin="1470").status == 409
+    assert page.do("direct_reshuffle", deck="none", pin="147036").status == 409
     assert page.ask("DELETE", "/api/v1/session", {"role": "floor"}).status == 200
     assert page.do("close_table").status == 401
     kinds = [event["kind"] for event in served.get("/api/v1/events?kind=access&newest=1&limit=5")["events"]]
@@ -299,17 +301,18 @@ def test_the_screen_needs_a_pin_for_what_changes_something(table: Table) -> None
 
 def test_wrong_pins_lock_a_name_and_a_floorperson_ends_it(table: Table) -> None:
     served, address = table
-    page = Page(address)
+    page = Page(address, served.screen_token)
     answers = [page.sign_in("Frank", "9999") for _ in range(6)]
     assert [answer.status for answer in answers[:4]] == [401] * 4
     assert answers[-1].code == "locked_out"
     assert answers[-1].json["error"]["retry_after_ms"] > 0
-    assert page.sign_in("Frank", "3690").status == 429  # not even the right one
+    assert page.sign_in("Frank", "369147").status == 429  # not even the right one
     assert [who["name"] for who in served.table()["access"]["locked"]] == ["Frank"]
-    people = {who["name"]: who for who in served.get("/api/v1/people")["people"]}
+    people = {who["name"]: who for who in page.ask("GET", "/api/v1/people").json["people"]}
     assert people["Frank"]["locked_until_ms"]
-    assert page.ask("POST", "/api/v1/people/unlock", {"name": "Frank", "by": "Flo", "pin": "1470"}).status == 200
-    assert page.sign_in("Frank", "3690").status == 200
+    assert not any(who["locked_until_ms"] for who in served.get("/api/v1/people")["people"]), "not at the socket"
+    assert page.ask("POST", "/api/v1/people/unlock", {"name": "Frank", "by": "Flo", "pin": "147036"}).status == 200
+    assert page.sign_in("Frank", "369147").status == 200
 
 
 def test_a_page_from_elsewhere_can_do_nothing(table: Table) -> None:

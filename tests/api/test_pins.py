@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.api.sessions import MAX_SCREENS, MINUTE_MS, Screens, SignedIn
+from controller.api.sessions import MAX_SCREENS, MINUTE_MS, Screens, SignedIn, TooManyScreens
 from controller.core.actions import Role
 from controller.daemon.people import PeopleFile, Person, hash_pin, write_people
 from tests.daemon.test_shoed import config_file
@@ -26,9 +26,14 @@ PEOPLE = [
 ]
 
 
+TOKEN = "the-token-of-the-table-s-own-screen"
+
+
 def started(folder: Path, people: list[Person]) -> Served:
     write_people(folder / "people.toml", PeopleFile(people))
+    (folder / "screen.token").write_text(TOKEN)
     more = f'[screen]\nlisten = "127.0.0.1:{free_port()}"\npeople = "{folder}/people.toml"\n'
+    more += f'token = "{folder}/screen.token"\n'
     served = Served(folder, "--config", config_file(folder, more=more))
     served.until("ready")
     return served
@@ -44,7 +49,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def page(served: Served) -> Page:
-    return Page(served.until("ready")["screen"])
+    """The table's own screen."""
+    return Page(served.until("ready")["screen"], TOKEN)
 
 
 def signed_in(page: Page, *names: str) -> Page:
@@ -136,14 +142,47 @@ def test_whoever_gives_a_name_and_a_pin_acts_under_it(served: Served, page: Page
 def test_wrong_pins_at_actions_lock_the_name_like_those_at_sign_in(served: Served, page: Page) -> None:
     opened(served)
     signed_in(page, "Flo")
-    codes = [page.do("close_table", name="Finn", pin="161803").code for _ in range(4)]
-    assert codes == ["wrong_pin"] * 4
-    assert served.do("close_table", name="Finn", pin="161803").status == 429
+    codes = [page.do("close_table", name="Finn", pin="161803").code for _ in range(5)]
+    assert codes == ["wrong_pin"] * 4 + ["locked_out"]
     assert page.sign_in("Finn", PINS["Finn"]).status == 429
     assert page.do("close_table", name="Finn", pin=PINS["Finn"]).code == "locked_out"
     assert page.ask("POST", "/api/v1/people/unlock", {"name": "Finn"}).code == "pin_needed"
     assert page.ask("POST", "/api/v1/people/unlock", {"name": "Finn", "by": "Flo", "pin": PINS["Flo"]}).status == 200
     assert page.do("close_table", name="Finn", pin=PINS["Finn"]).status == 200
+
+
+def test_a_page_without_the_token_locks_nobody_out_at_the_screen(served: Served, page: Page) -> None:
+    stranger = Page(page.address)
+    codes = [stranger.sign_in("Frank", "161803").code for _ in range(6)]
+    assert codes == ["wrong_pin"] * 4 + ["locked_out"] * 2
+    assert stranger.sign_in("Frank", PINS["Frank"]).status == 429
+    assert [(one["name"], one["via"]) for one in served.table()["access"]["locked"]] == [("Frank", "local port")]
+    assert page.sign_in("Frank", PINS["Frank"]).status == 200, "the person at the table notices nothing"
+    assert last(served, "access.denied")["text"] == "Sign-in of Frank refused at the local port: wrong PIN."
+    other = Page(page.address)
+    answer = other.sign_in("Frank", "161803")
+    assert (answer.status, int(answer.headers["Retry-After"]) > 0) == (429, True), "a new cookie does not help"
+    assert served.ask("POST", "/api/v1/people/unlock", {"name": "Frank"}).status == 200, "the system knows who it is"
+    unlocked = last(served, "access.unlocked")["data"]
+    assert (unlocked["person"], unlocked["origin"]) == ("Frank", "socket")
+    assert Page(page.address).sign_in("Frank", PINS["Frank"]).status == 200
+
+
+def test_a_technician_ends_no_lock_out_at_the_screen(served: Served, page: Page) -> None:
+    answer = page.ask("POST", "/api/v1/people/unlock", {"name": "Dora", "by": "Tess", "pin": PINS["Tess"]})
+    assert (answer.status, answer.code) == (403, "not_your_part")
+
+
+def test_a_floorperson_with_a_short_pin_signs_in_and_is_told(tmp_path: Path) -> None:
+    served = started(tmp_path, [Person("Flo", [Role.FLOOR], hash_pin("2580")), PEOPLE[3]])
+    try:
+        page = Page(served.until("ready")["screen"], TOKEN)
+        answer = page.sign_in("Flo", "2580")
+        assert answer.status == 200
+        assert "too short for a floorperson" in answer.json["advice"]
+        assert "advice" not in page.sign_in("Frank", PINS["Frank"]).json
+    finally:
+        served.close()
 
 
 def test_a_table_where_nobody_has_a_pin_relies_on_system_accounts(tmp_path: Path) -> None:
@@ -267,12 +306,25 @@ def test_a_session_ends_with_the_role_and_with_the_pin() -> None:
     assert "PIN" in who.over(0, PeopleFile([Person("Flo", [Role.FLOOR], DANA.pin)]))
 
 
-def test_the_oldest_screen_gives_way_and_whoever_was_signed_in_there_is_told() -> None:
+def test_the_oldest_screen_gives_way_unless_somebody_is_signed_in_there() -> None:
     ended: list[tuple[str, tuple[Role, ...], str]] = []
     screens = Screens(lambda *what: ended.append(what))
     made = [screens.add() for _ in range(MAX_SCREENS)]
-    for _, screen in made:
+    for _, screen in made[1:]:
         screens.sign_in(screen, SignedIn(DANA, Role.DEALER, 5, MINUTE_MS, MINUTE_MS))
-    screens.add()
-    assert ended == [("Dana", (Role.DEALER,), "too many screens are open")]
+    _, last_one = screens.add()
     assert screens.get(made[0][0]) is None
+    screens.sign_in(last_one, SignedIn(DANA, Role.DEALER, 5, MINUTE_MS, MINUTE_MS))
+    with pytest.raises(TooManyScreens):
+        screens.add()
+    assert all(screens.get(cookie) for cookie, _ in made[1:])
+    assert not ended
+
+
+def test_who_has_the_old_cookie_after_a_sign_in_is_nobody() -> None:
+    screens = Screens(lambda *what: None)
+    cookie, screen = screens.add()
+    new, fresh = screens.renew(cookie, screen)
+    screens.sign_in(fresh, SignedIn(DANA, Role.DEALER, 5, MINUTE_MS, MINUTE_MS))
+    assert (screens.get(cookie), screen.people) == (None, {})
+    assert screens.get(new) is fresh

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import codec, daemon, journal, round_trip, rounds, screen, window
+from tests.bench import codec, daemon, journal, round_trip, rounds, screen, searches, window
 from tests.bench.measure import Row, machine
 
 RESULT = Path("build/bench.json")
@@ -38,6 +38,7 @@ def main() -> int:
         ("journal", journal),
         ("rounds", rounds),
         ("daemon", daemon),
+        ("searches", searches),
         ("screen", screen),
     ):
         print(f"measuring: {name} ...", file=sys.stderr)

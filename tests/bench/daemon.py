@@ -97,7 +97,7 @@ def starts(folder: Path) -> Row:
 
 @contextlib.contextmanager
 def running(
-    folder: Path, *command: str, build: Callable[..., Firmware] = Firmware, first: bool = False
+    folder: Path, *command: str, build: Callable[..., Firmware] = Firmware, first: bool = False, more: str = ""
 ) -> Iterator[tuple[Served, Plugged]]:
     """A daemon whose devices are played by this process.
 
@@ -108,7 +108,7 @@ def running(
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # what is started now inherits it
     plugged = Plugged(folder, speed=100.0, tcp=first, decks=deck_names(Setup(), 4), build=build)
-    config = config_file(folder, shuffler=plugged.shuffler, shoe=plugged.shoe)
+    config = config_file(folder, shuffler=plugged.shuffler, shoe=plugged.shoe, more=more)
     served = Served(folder, "--config", config, env=environment(), **({"command": command} if command else {}))
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     try:

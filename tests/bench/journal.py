@@ -11,16 +11,16 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from controller.journal import START, Checkpoint, Journal, NewEvent
 from controller.journal.chain import link
-from controller.journal.records import EventRow
 from controller.journal.schema import SCHEMA
 from tests.bench.measure import Row, interleave
+from tests.support.long_journal import INSERT, fill
 from tests.support.snapshots import save_state
 
 # Many short rounds: what else the disk does comes in bursts. Bare SQLite against itself, on a busy machine with two
@@ -33,7 +33,6 @@ FEW = 10_000
 MANY = int(os.environ.get("DRAGONSHOE_BENCH_EVENTS", "1000000"))
 STARTS = 20  # in each round
 SINCE_SNAPSHOT = 200  # events that a start reads and verifies
-INSERT = "INSERT INTO events (seq, ts, kind, prev, hash, clause, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 def new_event(number: int) -> NewEvent:
@@ -82,30 +81,14 @@ def ours(path: Path, group: int) -> tuple[Journal, Callable[[], float]]:
 
 
 def build(path: Path, count: int) -> None:
-    """A journal of so many events, fast: in one transaction, and without the triggers until it is done."""
+    """A journal of so many events."""
     with Journal(path, create=True) as journal:
-        connection = journal._connection
-        triggers = [(name, sql) for name, sql in SCHEMA.items() if "TRIGGER" in sql]
-        connection.execute("BEGIN IMMEDIATE")
-        for name, _ in triggers:
-            connection.execute(f"DROP TRIGGER {name}")
-        connection.executemany(INSERT, _rows(count))
-        for _, sql in triggers:
-            connection.execute(sql)
-        connection.execute("COMMIT")
+        fill(journal, count, new_event)
     with Journal(path) as journal:
         event = journal.event(count - SINCE_SNAPSHOT)
         assert event is not None
         save_state(journal, event.seq, bytes(20_000), "1")
         journal.mark_verified(Checkpoint(event.seq, event.hash))
-
-
-def _rows(count: int) -> Iterator[EventRow]:
-    head = START
-    for at in range(0, count, 1000):
-        rows = link((new_event(number) for number in range(at, min(at + 1000, count))), head)
-        head = rows[-1].checkpoint
-        yield from rows
 
 
 def start(path: Path) -> Callable[[], float]:

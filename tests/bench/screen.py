@@ -23,6 +23,7 @@ from tests.support.served import LIMIT_S, Served, free_port
 
 TURNS, TAPS = 8, 27  # turns of each page, and taps in each: three rounds
 PIN = "2580"
+TOKEN = "the-token-of-the-table-s-own-screen"
 # A table that waits for people only: one deck, a manual shoe, no device.
 TABLE = '[table]\nmethod = "manual_shoe"\nbacks = ["red"]\n'
 # Every tap that changes the headline, from the input event until the new text was painted.
@@ -50,7 +51,9 @@ def table(folder: Path) -> Iterator[tuple[Served, str]]:
     people.chmod(0o600)
     config = folder / config_file(folder)
     lines = config.read_text().split("[shuffler]")[0]  # without its devices
-    config.write_text(f'{lines}{TABLE}[screen]\nlisten = "{listen}"\npeople = "{people}"\n')
+    token = folder / "screen.token"
+    token.write_text(TOKEN)
+    config.write_text(f'{lines}{TABLE}[screen]\nlisten = "{listen}"\npeople = "{people}"\ntoken = "{token}"\n')
     with Journal(folder / "run/journal.db", create=True) as journal:
         ts = timestamp(datetime.now(UTC))
         house = House(read_config(config).setup()).open()
@@ -58,7 +61,7 @@ def table(folder: Path) -> Iterator[tuple[Served, str]]:
     served = Served(folder, "--config", config.name)
     try:
         served.until("ready")
-        yield served, f"http://{listen}"
+        yield served, f"http://{listen}/#screen={TOKEN}"
     finally:
         served.close()
 
@@ -119,6 +122,7 @@ def measured(folder: Path, turns: int = TURNS) -> tuple[list[float], list[float]
         with table(folder) as (served, address), bare_page() as bare:
             ours, theirs = browser.page(still=False), browser.page(still=False)
             ours.goto(address)
+            ours.wait("document.body.dataset.reads === 'true'")
             ours.see("#offers button")
             theirs.goto(bare)
             sign_in(ours)

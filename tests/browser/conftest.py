@@ -21,11 +21,12 @@ import pytest
 from controller.core.ledger import IN_DEVICE
 from tests.browser.chromium import Browser, Page
 
-PINS = {"Dana": "2580", "Flo": "1470", "Tess": "7913"}
+PINS = {"Dana": "2580", "Flo": "147036", "Tess": "7913"}
 CHOICES = {"method": "manual shoe"}  # where people do not choose the first one
 OFFER = "#offers button:not(:disabled, [aria-disabled=true])"
 REFUSED_IN_FORM = "!!document.querySelector('dialog .form-answer')?.innerText"
 UP_S = 30.0
+READY = "document.body.dataset.reads === 'true' && document.body.dataset.state && !document.body.matches('.stale')"
 
 
 class Shoed:
@@ -59,9 +60,21 @@ class Shoed:
                 raise AssertionError(f"shoed did not start:\n{(self._folder / 'shoed.log').read_text()}")
             time.sleep(0.05)
 
+    @property
+    def token(self) -> str:
+        """What the table's own screen presents."""
+        return (self._folder / "run/screen.token").read_text().strip()
+
+    @property
+    def screen(self) -> str:
+        """The address of the table's own screen."""
+        return f"{self.address}/#screen={self.token}"
+
     def get(self, path: str) -> Any:
-        """Read from the API without signing in."""
-        with urllib.request.urlopen(f"{self.address}/api/v1/{path}", timeout=10) as answer:
+        """Read from the API as the table's own screen does."""
+        request = urllib.request.Request(f"{self.address}/api/v1/{path}")
+        request.add_header("Authorization", f"Bearer {self.token}")
+        with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
     def kill(self) -> None:
@@ -122,8 +135,8 @@ def screen(browser: Browser, table: Callable[..., Shoed]) -> Iterator[Callable[.
     def open_(*flags: str, width: int = 1024, height: int = 600, dark: bool = False, speed: float = 20.0) -> Person:
         person = Person(browser.page(width, height, dark=dark), table(*flags, speed=speed))
         opened.append(person)
-        person.page.goto(person.shoed.address)
-        person.page.wait("document.body.dataset.state && !document.body.classList.contains('stale')")
+        person.page.goto(person.shoed.screen)
+        person.page.wait(READY)
         return person
 
     yield open_

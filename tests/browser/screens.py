@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tests.browser.chromium import Browser, Page
-from tests.browser.conftest import Person, Shoed
+from tests.browser.conftest import READY, Person, Shoed
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 DEALING = """document.body.dataset.state === "dealing" && document.querySelector(".seat.due") !== null
@@ -21,8 +21,8 @@ class Pictures:
     def __init__(self, browser: Browser, shoed: Shoed) -> None:
         self.person = Person(browser.page(still=False), shoed)
         self.page: Page = self.person.page
-        self.page.goto(shoed.address)
-        self.page.wait("document.body.dataset.state && !document.body.classList.contains('stale')")
+        self.page.goto(shoed.screen)
+        self.page.wait(READY)
 
     def take(self, name: str, width: int, height: int, *, dark: bool = False) -> None:
         """Take a picture at a size. The daemon is paused meanwhile, so that all cards have stopped moving."""

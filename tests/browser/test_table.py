@@ -131,7 +131,7 @@ def test_a_pin_refused_and_a_lock_out_that_the_floor_ends(screen: Callable[..., 
     page.press("Escape")
     page.click(".lock-out button")
     page.click("dialog .choice", "Flo")
-    person.enter_pin("1470")
+    person.enter_pin("147036")
     page.unseen(".lock-out")
     assert page.js("document.querySelectorAll('.person').length") == 0, "the PIN was for this alone"
     person.sign_in("Flo")

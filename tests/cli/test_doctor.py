@@ -69,7 +69,7 @@ class Machine:
         self.file("/sys/class/rtc/rtc0/name")
         people = self.path("/etc/shoed/people.toml")
         roles = [Role.DEALER, Role.FLOOR]
-        write_people(people, PeopleFile([Person("Flo", roles, HASHED)]))
+        write_people(people, PeopleFile([Person("Flo", roles, HASHED, six_digits=True)]))
         self.journal = self.path("/var/lib/shoed/journal.db")
         self.journal.parent.mkdir(parents=True, mode=0o750)
         with Journal(self.journal, create=True) as journal:

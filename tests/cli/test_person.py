@@ -41,11 +41,11 @@ def refused(people: Path, *words: str, pin: str = "", code: int = 1) -> str:
 
 
 def test_a_person_comes_changes_and_goes(people: Path) -> None:
-    person(people, "add", "Flo Adams", "--role", "floor", "--role", "dealer", "--role", "floor", pin="2580\n")
+    person(people, "add", "Flo Adams", "--role", "floor", "--role", "dealer", "--role", "floor", pin="258013\n")
     person(people, "add", "Dana", "--role", "dealer", pin="1470")
     assert people.stat().st_mode & 0o007 == 0
-    assert "2580" not in people.read_text()
-    assert check_pin(read_people(people), "Flo Adams", "2580")[1]
+    assert "258013" not in people.read_text()
+    assert check_pin(read_people(people), "Flo Adams", "258013")[1]
     assert json.loads(person(people, "list", "--json")) == [
         {"name": "Flo Adams", "roles": ["floor", "dealer"]},
         {"name": "Dana", "roles": ["dealer"]},
@@ -72,6 +72,17 @@ def test_what_is_refused(people: Path) -> None:
         assert "there is no Flo; registered: Dana" in refused(people, *verb, pin="2580\n")
     people.write_text("[[person]]\nname = 1\n")
     assert "people.toml" in refused(people, "list")
+
+
+def test_a_floorperson_needs_a_pin_of_six_digits(people: Path) -> None:
+    assert "6 to 12 digits" in refused(people, "add", "Flo", "--role", "floor", pin="25801\n")
+    person(people, "add", "Flo", "--role", "floor", pin="258013\n")
+    person(people, "add", "Dana", "--role", "dealer", pin="2580\n")
+    assert "six digits" in person(people, "roles", "Dana", "--role", "floor")
+    assert [one.pin_short for one in read_people(people).person] == [False, True]
+    assert "6 to 12 digits" in refused(people, "pin", "Dana", pin="2580\n")
+    person(people, "pin", "Dana", pin="258014\n")
+    assert not any(one.pin_short for one in read_people(people).person)
 
 
 def test_the_pin_is_asked_for_and_not_seen(people: Path) -> None:

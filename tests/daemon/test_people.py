@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from controller.daemon import people
 from controller.daemon.config import ConfigError
 from controller.daemon.people import (
     PeopleFile,
+    PeopleReader,
     Person,
     check_pin,
     hash_pin,
@@ -69,6 +71,12 @@ def test_pins_that_are_not_taken(pin: str) -> None:
 @pytest.mark.parametrize("pin", ["2580", "271828", "314159265358"])
 def test_pins_that_are_taken(pin: str) -> None:
     assert pin_fault(pin) == ""
+
+
+def test_a_floorperson_needs_six_digits() -> None:
+    assert pin_fault("25801", [Role.DEALER]) == ""
+    assert pin_fault("25801", [Role.DEALER, Role.FLOOR]) == "a PIN has 6 to 12 digits"
+    assert pin_fault("258013", [Role.FLOOR]) == ""
 
 
 # --- the people file --------------------------------------------------------------------------------------------------
@@ -126,6 +134,14 @@ def test_a_file_that_was_open_to_all_is_closed(tmp_path: Path, mode: int) -> Non
             "the PIN's hash is damaged",
         ),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "scrypt$16777216$8$1$AAAA$AAAA"\n', "hash is damaged"),
+        (
+            f'[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "scrypt$1024$1$65536$AAAA${"A" * 43}="\n',
+            "hash is damaged",  # it would take minutes to check
+        ),
+        (
+            f'[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "scrypt$16384$8$1${"A" * 400}${"A" * 43}="\n',
+            "hash is damaged",
+        ),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "md5$1$1$1$AAAA$AAAA"\n', "the PIN's hash is damaged"),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "{pin}"\n' * 2, "Dana is listed twice"),
         ('[[person]]\nname = "Dana"\nroles = ["dealer"]\npin = "{pin}"\nshoe = 1\n', "shoe"),
@@ -141,6 +157,18 @@ def test_a_damaged_people_file_is_named_and_tells_no_hash(tmp_path: Path, text: 
     assert "\n" not in str(wrong.value)
 
 
+def test_reading_the_people_file_computes_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read by the loop that serves the devices, for GET /people and for every sweep of the sessions."""
+    file = tmp_path / "people.toml"
+    write_people(file, PeopleFile([DANA]))
+
+    def never(*_: object, **__: object) -> bytes:
+        raise AssertionError("a hash was computed")
+
+    monkeypatch.setattr(hashlib, "scrypt", never)
+    assert PeopleReader(file).read() == PeopleFile([DANA])
+
+
 # --- a table with a screen and one person -----------------------------------------------------------------------------
 
 
@@ -149,6 +177,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     """A table with a screen and one person."""
     write_people(tmp_path / "people.toml", PeopleFile([DANA]))
     more = f'[screen]\nlisten = "127.0.0.1:{free_port()}"\npeople = "{tmp_path}/people.toml"\n'
+    more += f'token = "{tmp_path}/screen.token"\n'
     found = Served(tmp_path, "--config", config_file(tmp_path, more=more))
     try:
         found.until("ready")
@@ -193,6 +222,9 @@ def test_no_pin_no_hash_and_no_cookie_is_ever_told(served: Served) -> None:
     assert page.sign_in("Dana", "161803").status == 401
     assert page.sign_in("Dana", PIN).status == 200
     cookies, tokens = [page.cookie], [page.token]
+    (served.folder / "screen.token").write_text("t" * 43)
+    assert page.ask("POST", "/api/v1/session/screen", {"token": "t" * 43}).status == 200
+    cookies.append(page.screen_cookie)
     bodies = [page.ask("GET", f"/api/v1/{path}").body for path in PATHS if path not in ("events/stream", "session")]
     bodies += [served.ask("GET", path).body for path in ("/metrics", "/api/v1/session", "/api/v1/people")]
     bodies.append(page.do("open_table").body)

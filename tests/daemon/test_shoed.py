@@ -55,7 +55,7 @@ def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: sign
         assert served.end(ending) == 0
         served.until("stopped")
     left = {path.name for path in (tmp_path / "run").iterdir()}
-    assert left == {"journal.db", "journal.db.lock"}
+    assert left == {"journal.db", "journal.db.lock", "screen.token"}
     with JournalReader(tmp_path / "run/journal.db") as reader:
         assert reader.verify().seq > 100
         assert not {"round.voided", "device.lost"} & {event.kind for event in reader.events()}

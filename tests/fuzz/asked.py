@@ -96,7 +96,7 @@ class Asked:
         """End it all."""
 
         async def end() -> None:
-            await self._api.stream.close()
+            await self._api.close()
             await self.daemon.close()
 
         self._runner.run(end())

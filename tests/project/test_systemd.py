@@ -122,24 +122,26 @@ def test_the_users_and_groups(machine: Path) -> None:
     (user,) = users
     assert (user[0], user[3], user[5]) == ("shoed", groups["shoed"], "/var/lib/shoed")
     assert user[6].endswith("nologin")
-    assert set(groups) == {"shoed", "shoed-dealer", "shoed-floor", "shoed-technician", "shoed-auditor"}
+    assert set(groups) == {"shoed", "shoed-dealer", "shoed-floor", "shoed-technician", "shoed-auditor", "shoed-screen"}
 
 
 def test_the_configuration_is_closed_to_others(machine: Path) -> None:
     folder = machine / "etc/shoed"
     folder.mkdir()
-    for name in ("table.toml", "people.toml"):
+    for name in ("table.toml", "people.toml", "screen.token"):
         (folder / name).touch(0o644)
     done = run("systemd-tmpfiles", "--create", f"--root={machine}", str(SYSTEMD / "shoed.tmpfiles"))
     if "Operation not permitted" in done.stderr:
         pytest.skip("only root can give files away")
     assert (done.returncode, done.stderr) == (0, "")
-    group = next(
-        line.split(":")[2] for line in (machine / "etc/group").read_text().splitlines() if line[:6] == "shoed:"
-    )
-    for path, mode in ((folder, 0o750), (folder / "table.toml", 0o640), (folder / "people.toml", 0o640)):
+    groups = {line.split(":")[0]: int(line.split(":")[2]) for line in (machine / "etc/group").read_text().splitlines()}
+    users = {line.split(":")[0]: int(line.split(":")[2]) for line in (machine / "etc/passwd").read_text().splitlines()}
+    for path, mode in ((folder, 0o751), (folder / "table.toml", 0o640), (folder / "people.toml", 0o640)):
         status = path.stat()
-        assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (mode, 0, int(group)), path
+        assert (status.st_mode & 0o777, status.st_uid, status.st_gid) == (mode, 0, groups["shoed"]), path
+    status = (folder / "screen.token").stat()
+    found = (status.st_mode & 0o777, status.st_uid, status.st_gid)
+    assert found == (0o440, users["shoed"], groups["shoed-screen"]), "the daemon and the screen's user read it"
 
 
 def test_every_kind_of_device_that_is_allowed_has_its_driver_loaded_before() -> None:

@@ -117,6 +117,11 @@ class Served:
         """Take an action."""
         return self.ask("POST", "/api/v1/actions", {"action": action, **fields})
 
+    @property
+    def screen_token(self) -> str:
+        """What the table's own screen presents, at a simulated table."""
+        return (self.folder / "run/screen.token").read_text().strip()
+
     def table(self) -> dict[str, Any]:
         """The table as the API returns it."""
         found: dict[str, Any] = self.get("/api/v1/table")
@@ -160,21 +165,32 @@ def _ask(connection: http.client.HTTPConnection, method: str, path: str, body: A
 
 
 class Page:
-    """A client that behaves like the screen in a browser: it keeps the cookie and the token."""
+    """A client that behaves like the screen in a browser: it keeps the cookies and the token.
 
-    def __init__(self, address: str) -> None:
+    With `screen_token` it is the table's own screen, otherwise a page that anybody has opened.
+    """
+
+    def __init__(self, address: str, screen_token: str = "") -> None:
         self.address = address
-        self.cookie = self.token = ""
+        self.cookie = self.token = self.screen_cookie = ""
         self.session()
+        if screen_token:
+            answer = self.ask("POST", "/api/v1/session/screen", {"token": screen_token})
+            assert answer.status == 200, answer.body
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Send a request as the page does."""
         host, _, port = self.address.rpartition(":")
-        own = {"Origin": f"http://{self.address}", "X-Token": self.token, "Cookie": f"shoed={self.cookie}"}
+        cookies = f"shoed={self.cookie}; shoed_screen={self.screen_cookie}"
+        own = {"Origin": f"http://{self.address}", "X-Token": self.token, "Cookie": cookies}
         connection = http.client.HTTPConnection(host, int(port), timeout=LIMIT_S)
         answer = _ask(connection, method, path, body, {**own, **headers})
-        for value in answer.headers.get_all("Set-Cookie", []):
-            self.cookie = value.partition("=")[2].partition(";")[0]
+        for header in answer.headers.get_all("Set-Cookie", []):
+            name, _, value = header.partition(";")[0].partition("=")
+            if name == "shoed":
+                self.cookie = value
+            else:
+                self.screen_cookie = value
         return answer
 
     def session(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from controller.cli.checks.examination import NOTE, OK, WRONG, Examination, Results
@@ -47,3 +48,7 @@ def _people(path: Path) -> Results:
     for role in ("dealer", "floor"):
         if not any(role in person.roles for person in people):
             yield WRONG, f"nobody can sign in at the screen as {role}", f"sudo shoectl person add NAME --role {role}"
+    for person in people:
+        if person.pin_short:
+            text = f"the PIN of {person.name}, a floorperson, may have fewer than six digits"
+            yield NOTE, text, f"sudo shoectl person pin {shlex.quote(person.name)}"

@@ -103,12 +103,17 @@ def _host_started(state: State, event: HostStarted) -> None:
 
 @changes(AccessDenied)
 def _denied(state: State, event: AccessDenied) -> None:
-    state.wrong_pins[event.who] = WrongPins(event.count, event.until_ms)
+    places = state.wrong_pins.setdefault(event.who, {})
+    places[event.via] = WrongPins(event.count, event.until_ms, event.forgotten_ms)
 
 
 @changes(AccessGranted, AccessConfirmed)
 def _granted(state: State, event: AccessGranted | AccessConfirmed) -> None:
-    state.wrong_pins.pop(event.who, None)
+    places = state.wrong_pins.get(event.who, {})
+    for via in [via for via, wrong in places.items() if wrong.forgotten_ms <= state.now_ms]:
+        del places[via]
+    if not places:
+        state.wrong_pins.pop(event.who, None)
 
 
 @changes(AccessUnlocked)

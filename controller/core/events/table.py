@@ -298,13 +298,14 @@ class AccessEnded(PersonEvent):
 
 
 class AccessDenied(PersonEvent):
-    """A wrong PIN, or an unknown name (then `who` is empty); `until_ms` is the end of the resulting lock-out."""
+    """A wrong PIN, or an unknown name (`who` is empty): locked at `via` until `until_ms`, forgotten `forgotten_ms`."""
 
     kind = "access.denied"
     via: str
     reason: str
     count: int
     until_ms: int
+    forgotten_ms: int = 0
 
     def sentence(self) -> str:
         whom = f" of {self.who}" if self.who else ""
@@ -312,7 +313,7 @@ class AccessDenied(PersonEvent):
 
 
 class AccessUnlocked(PersonEvent):
-    """A floorperson ended a lock-out."""
+    """Somebody ended the lock-outs of a person."""
 
     kind = "access.unlocked"
     person: str

@@ -1,0 +1,1 @@
+"""Floods and attacks on a real daemon: `make test-attack`."""
