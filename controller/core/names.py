@@ -85,6 +85,7 @@ _REFUSALS: Final = {
     "not_jammed": "it is not jammed",
     "events_full": "its event memory is full",
     "output_occupied": "cards are on its shelves or in its output",
+    "not_taken": "cards have not been taken yet",
     "unknown": "its reason is not known here",
 }
 # What a command has a device do: the device refused to …

@@ -15,7 +15,7 @@ from tests.support.served import Served, simulated
 from tests.support.shoectl import shoectl
 
 PAGE = Path(__file__).parents[2] / "docs/shift.md"
-PINS = {"Flo": "1470"}
+PINS = {"Flo": "147036"}
 
 
 class Typed(NamedTuple):

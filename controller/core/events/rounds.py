@@ -139,7 +139,7 @@ class HandRecognised(DeviceFact):
     kinds: list[str]
 
     def sentence(self) -> str:
-        return f"Cards dealt to {place_name(self.target)} in round {self.round}: {', '.join(self.kinds)}."
+        return f"Cards dealt to {place_name(self.target)} in round {self.round}: {', '.join(self.kinds) or 'none'}."
 
 
 class HandsRequested(PersonEvent):

@@ -11,10 +11,10 @@ from firmware_bridge.tools.conform import (  # noqa: F401, I001
     event_points,
     cards_points,
     hindrance_points,
+    hidden_points,
     refusal_points,
     sequence_points,
     hands_points,
-    hidden_points,
 )
 from firmware_bridge.tools.conform.coverage import OUTSIDE, not_covered
 from firmware_bridge.tools.conform.person import HandTask
