@@ -215,11 +215,16 @@ class Listening:
         """The next message, of this kind if one is given."""
         while True:
             found: dict[str, str] = {}
-            while line := self._response.readline().decode().rstrip("\n"):
+            while line := self._line():
                 name, _, value = line.partition(": ")
                 found[name] = value
             if "event" in found and kind in ("", found["event"]):
                 return found["event"], int(found["id"]) if "id" in found else None, json.loads(found["data"])
+
+    def _line(self) -> str:
+        line = self._response.readline()
+        assert line, "the stream has ended"
+        return line.decode().rstrip("\n")
 
     def close(self) -> None:
         self._connection.close()
