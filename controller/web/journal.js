@@ -6,6 +6,7 @@ import { byId, clauses, clock, el, fill, placeWords, plural, words } from "./dom
 import { tone } from "./panels.js";
 
 const PAGE = 50;
+const ROUND_PAGE = 500; // a whole round at once
 const KINDS = ["access.", "action.refused", "card.", "command.", "count.", "cut.", "cycle.", "deck.", "device.", "round.",
   "shuffle.", "stack.", "stub.", "table.", "warning."];
 let found = [];
@@ -39,11 +40,12 @@ function showVerified(journal) {
 
 async function search(before = "") {
   const form = new FormData(byId("search"));
+  const limit = form.get("round") ? ROUND_PAGE : PAGE;
   try {
-    const answer = await get(`events?${query({ ...Object.fromEntries(form), before, newest: 1, limit: PAGE })}`);
+    const answer = await get(`events?${query({ ...Object.fromEntries(form), before, newest: 1, limit })}`);
     const list = [...answer.events].sort((a, b) => b.seq - a.seq);
     found = before ? [...found, ...list] : list;
-    byId("older").hidden = list.length < PAGE;
+    byId("older").hidden = list.length < limit;
     byId("found").textContent = found.length ? `${plural(found.length, "event")}, newest first.` : "No matching events.";
     fill(byId("results"), found.map((event) => event.seq), () => el("ol", { class: "result-list" }, ...found.map(row)));
   } catch (error) {
