@@ -23,6 +23,12 @@ FLAGS = (
     "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--hide-scrollbars", "--mute-audio", "--force-color-profile=srgb",
 )  # fmt: skip
+NOTICED = """new Promise(answer => {  // whether the page has noticed the click, at the latest after two seconds
+  const end = performance.now() + 2000;
+  const look = () => window.clicked === window.wanted ? answer(true) : performance.now() > end ? answer(false)
+    : setTimeout(look, 20);
+  look();
+})"""
 KEYS = {
     "Enter": ("Enter", 13, "\r"),
     "Escape": ("Escape", 27, ""),
@@ -222,7 +228,7 @@ class Page:
             self.send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **at)
             hit = self.js("wanted.isConnected && wanted.matches(':active')")
             self.send("Input.dispatchMouseEvent", type="mouseReleased", x=x if hit else 0, y=y if hit else 0, **at)
-            if hit and self.js("window.clicked === window.wanted"):
+            if hit and self.js(NOTICED):
                 return
         raise AssertionError(f"never hit: {selector} {words}\nthe page says:\n{self.words()}")
 

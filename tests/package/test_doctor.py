@@ -115,7 +115,7 @@ def test_a_new_machine_lacks_people_devices_and_the_time(machine: Machine) -> No
 def test_set_up_as_it_says_it_is_content(machine: Machine) -> None:
     for name, role in (("Dana", "dealer"), ("Flo", "floor")):
         mend = named(wrong(machine), "config", f"as {role}").replace("NAME", name)
-        machine.run(f"echo {4711 + len(role)} | {mend.removeprefix('sudo ')}")
+        machine.run(f"echo {471100 + len(role)} | {mend.removeprefix('sudo ')}")
     write(machine, "/etc/shoed/table.toml", TABLE)
     machine.run("systemctl restart shoed.service")
     write(
@@ -199,7 +199,7 @@ def test_what_is_broken_is_named_and_mended(machine: Machine, what: str) -> None
     command, expected = BROKEN[what]
     machine.run(command, check=False)
     wanted: Any = [topic for topic, _, _ in expected]
-    until(f"{wanted} are named", lambda: [one["topic"] for one in wrong(machine)] == wanted, within_s=30)
+    until(f"{wanted} are named", lambda: [one["topic"] for one in wrong(machine)] == wanted, within_s=120)
     found = wrong(machine)
     for topic, words, mend in expected:
         assert mend in named(found, topic, words)
