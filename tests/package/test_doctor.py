@@ -169,7 +169,7 @@ BROKEN: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         [("permissions", "/var/lib/shoed belongs to root", "chown shoed /var/lib/shoed")],
     ),
     "journal's folder shut": (
-        "chmod 0500 /var/lib/shoed",
+        "chmod 0550 /var/lib/shoed",
         [("permissions", "cannot use it", "chmod u+rwx /var/lib/shoed")],
     ),
     "journal of root": (
@@ -205,7 +205,10 @@ def test_what_is_broken_is_named_and_mended(machine: Machine, what: str) -> None
         assert mend in named(found, topic, words)
     for one in found:
         do(machine, one["mend"])
-    until("content", lambda: content(machine), within_s=240)
+    try:
+        until("content", lambda: content(machine), within_s=240)
+    except AssertionError as error:
+        raise AssertionError(f"{error}, but {wrong(machine)}") from None
 
 
 def test_a_mistake_in_the_configuration_is_named_with_its_line(machine: Machine) -> None:
