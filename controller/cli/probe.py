@@ -129,11 +129,12 @@ def _print_result(address: str, result: Probed) -> None:
         return
     identity = result.identity
     terminal.print_line(f"{address}: {identity.role.name.lower()} {terminal.printable(identity.serial)}", "green")
+    digest = f"SHA-256 {identity.firmware_digest[:16]}…" if identity.firmware_digest else "no digest"
     features = sorted(capability.name.lower().replace("_", " ") for capability in identity.capabilities)
     terminal.print_pairs(
         [
             ("model", f"{identity.model}, made by {identity.maker}"),
-            ("firmware", f"{identity.firmware}, SHA-256 {identity.firmware_digest[:16]}…"),
+            ("firmware", f"{identity.firmware}, {digest}"),
             ("features", ", ".join(features) or "none"),
             ("protocol", f"version {result.version}"),
             ("boot", f"{result.boot:08x}, {terminal.duration(result.status.uptime_ms)} ago"),

@@ -23,7 +23,7 @@ IN_A_ROW = 3  # packets sent at once, if the windows allow
 HOLDS_NONE = "the device has a window of 1"
 
 
-@point("link.acknowledge", "Sending and receiving", "DATA is acknowledged within 10 ms, even if no answer is due.")
+@point("link.acknowledge", "Sending and receiving", "DATA is acknowledged within 200 ms, even if no answer is due.")
 def link_acknowledge(talk: Talk) -> Steps[None]:
     """EventsStored has no answer that could carry the acknowledgement."""
     yield from talk.greet()
