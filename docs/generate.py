@@ -301,7 +301,8 @@ def event_table() -> str:
     for kind, event in sorted(KINDS.items()):
         fields = [field for field in msgspec.structs.fields(event) if field.name not in ("at_ms", "of", "origin")]
         names = ", ".join(f"`{field.name}`" + ("" if field.required else " (optional)") for field in fields)
-        out.append(f"| `{kind}` | {event.actor} | {names} | {event.__doc__} |")
+        meaning = " ".join((event.__doc__ or "").split())
+        out.append(f"| `{kind}` | {event.actor} | {names} | {meaning} |")
     return "\n".join(out)
 
 
