@@ -29,6 +29,7 @@ class WitnessedRound:
         self.seats: list[int] = event.data["seats"]
         self.order = [*(f"seat{seat}" for seat in sorted(self.seats)), "dealer"]
         self.at = 0  # how far the dealing has come in the order
+        self.owed: set[str] = set()  # hands that lost a card found face up (13.A): its replacement may come late
         self.void_seq = 0
         self.acted = False
         self.collected: set[str] = set()  # hands that went to the rack, such as that of a player who folded

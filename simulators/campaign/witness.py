@@ -97,6 +97,7 @@ class Witness(DeckWitness):
             "device.seen": self._booted,
             "round.started": self._started,
             "command.given": self._given,
+            "card.face_up": self._face_up,
             "dealing.completed": self._dealt,
             "device.refused": self._refused,
             "seats.wagered": self._wagered,
@@ -313,9 +314,15 @@ class Witness(DeckWitness):
         self.check("dealt in order", round_ is not None and target in round_.order, f"{target} is dealt to")
         assert round_ is not None
         at = round_.order.index(target)
-        self.check("dealt in order", at >= round_.at, f"{target} comes after {round_.order[round_.at]}")
+        in_order = at >= round_.at or target in round_.owed
+        self.check("dealt in order", in_order, f"{target} comes after {round_.order[round_.at]}")
         self.check("shuffled deck", not round_.spoilt, f"round {round_.number} is dealt: {round_.spoilt}")
-        round_.at = at
+        round_.at = max(round_.at, at)
+        round_.owed.discard(target)
+
+    def _face_up(self, event: Entry) -> None:
+        if self._round:
+            self._round.owed.add(event.data.get("target", ""))
 
     def _dealt(self, event: Entry) -> None:
         if self._round:

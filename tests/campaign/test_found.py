@@ -361,6 +361,13 @@ def test_a_stack_that_is_held_when_the_round_is_void_is_not_at_the_exit() -> Non
     assert found.voids == {"13.B": 1}
 
 
+def test_a_card_found_face_up_in_an_earlier_hand_is_replaced_out_of_turn() -> None:
+    """Seat 3 got its card after the stack of seat 6; only the witness was surprised."""
+    found = replayed(draw(90210002, 204), only=[2])
+    assert found.violations == []
+    assert found.faults == {"wrong_button": 1}
+
+
 def test_a_deck_in_the_dealers_hand_is_not_put_into_the_shuffler_by_mistake() -> None:
     """Nobody told, the sensor took it for the other deck, and nobody missed it in the hand."""
     found = replayed(draw(270, 4, 4.0), only=[18, 33, 42, 43, 44])
