@@ -199,7 +199,7 @@ def test_what_is_broken_is_named_and_mended(machine: Machine, what: str) -> None
     command, expected = BROKEN[what]
     machine.run(command, check=False)
     wanted: Any = [topic for topic, _, _ in expected]
-    until(f"{wanted} are named", lambda: [one["topic"] for one in wrong(machine)] == wanted, within_s=120)
+    until(f"{wanted} are named", lambda: [one["topic"] for one in wrong(machine)] == wanted, within_s=300)
     found = wrong(machine)
     for topic, words, mend in expected:
         assert mend in named(found, topic, words)
