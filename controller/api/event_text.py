@@ -29,7 +29,7 @@ def stored_text(kind: str, data: dict[str, Any]) -> str:
 def shown_data(data: dict[str, Any]) -> dict[str, Any]:
     """The data of an event, without what a device sent that this version cannot read.
 
-    That is kept in the journal. It might tell which cards were dealt, and nobody at the table may know that.
+    The journal keeps it. It could name cards that were dealt face down, so nobody at the table gets to see it.
     """
     return {name: value for name, value in data.items() if name != "content"} if "content" in data else data
 

@@ -50,7 +50,7 @@ class Prompter:
         self._pass_on(False)
 
     def _pass_on(self, done: bool) -> None:
-        """Only to what is asked now: a line that nobody asked for is no answer."""
+        """Answer the current question; ignore a line typed when none was asked."""
         answer, self._answer = self._answer, None
         if answer:
             with contextlib.suppress(RuntimeError):  # the run has ended

@@ -147,8 +147,9 @@ def roles(people: PeopleFile, found: Person, roles: tuple[str, ...]) -> str:
       sudo shoectl person roles Dana --role dealer --role floor
     """
     found.roles = _unique(roles)
-    told = f"{found.name} may sign in as {', '.join(found.roles)}"
-    return f"{told}; a floorperson needs a PIN of six digits: shoectl person pin" if found.pin_short else told
+    text = f"{found.name} may sign in as {', '.join(found.roles)}"
+    advice = f"; a floorperson needs a six-digit PIN: shoectl person pin {found.name}"
+    return text + advice if found.pin_short else text
 
 
 @_change

@@ -49,7 +49,7 @@ def rebuild(entries: Iterable[Entry], number: int) -> dict[str, Any]:
             story.take(entry)
         elif story and isinstance(event, LATE) and event.round == number:
             story.take_cards(entry, event)
-    return story.told if story else {}
+    return story.facts if story else {}
 
 
 # What may be recorded about a round when another one has started.
@@ -63,7 +63,7 @@ class _RoundStory:
         self._open = True  # until its last card is accounted for
         self._warnings: dict[str, dict[str, Any]] = {}  # those that nobody has cleared yet
         self._hidden: dict[int, dict[str, Any]] = {}  # stacks that the shoe can be asked about, by their commands
-        self.told: dict[str, Any] = {
+        self.facts: dict[str, Any] = {
             "round": started.round,
             "deck": started.deck,
             "seats": started.seats,
@@ -84,9 +84,9 @@ class _RoundStory:
 
     def take(self, entry: Entry) -> None:
         """Add what this event says, if it belongs to the round."""
-        event, told = entry.event, self.told
-        if getattr(event, "round", None) == told["round"]:
-            told["last_seq"] = entry.seq
+        event, facts = entry.event, self.facts
+        if getattr(event, "round", None) == facts["round"]:
+            facts["last_seq"] = entry.seq
         if isinstance(event, WarningRaised):
             self._raised(entry, event)
         elif isinstance(event, WarningCleared):
@@ -95,34 +95,34 @@ class _RoundStory:
         elif isinstance(event, StackTakenToHand):
             self._taken(entry, event)
         elif isinstance(event, DealerRevealed | HandsRequested | HandRecognised):
-            if event.round == told["round"]:  # not an earlier one
+            if event.round == facts["round"]:  # not an earlier one
                 self.take_cards(entry, event)
         elif isinstance(event, CardFoundFaceUp):
-            told["face_up"] += 1
+            facts["face_up"] += 1
             for place, _, cards in event.moves:
                 if place == event.target:  # it lay in that hand already
-                    told["hands"][place]["cards"] -= cards
+                    facts["hands"][place]["cards"] -= cards
         elif isinstance(event, HandCollected):
-            told["collected"].append(event.target)
+            facts["collected"].append(event.target)
         elif isinstance(event, RoundCompleted | RoundVoided):
-            told["ended"], told["ended_ts"] = event.kind, entry.ts
+            facts["ended"], facts["ended_ts"] = event.kind, entry.ts
             self._open = isinstance(event, RoundVoided)
             if isinstance(event, RoundVoided):
                 clause = list(entry.clause) or event.why
-                told["void"] = {"reason": event.reason, "clause": clause, "wagers": None, "settled_ts": ""}
-        elif told["void"] and isinstance(event, WagersReturned):
-            told["void"]["wagers"] = {"returned_by": event.who, "seats": event.seats, "ts": entry.ts}
-        elif told["void"] and isinstance(event, VoidCompleted):
-            told["void"]["settled_ts"] = entry.ts
+                facts["void"] = {"reason": event.reason, "clause": clause, "wagers": None, "settled_ts": ""}
+        elif facts["void"] and isinstance(event, WagersReturned):
+            facts["void"]["wagers"] = {"returned_by": event.who, "seats": event.seats, "ts": entry.ts}
+        elif facts["void"] and isinstance(event, VoidCompleted):
+            facts["void"]["settled_ts"] = entry.ts
             self._open = False
 
     def _taken(self, entry: Entry, event: StackTakenToHand) -> None:
         seen = HIDDEN if event.command else KNOWN if event.kinds else ""
         stack = {"ts": entry.ts, "target": event.target, "cards": event.kept, "kinds": event.kinds or [], "seen": seen}
-        self.told["stacks"].append(stack)
+        self.facts["stacks"].append(stack)
         if event.command:
             self._hidden[event.command] = stack
-        hand = self.told["hands"].setdefault(event.target, {"cards": 0, "kinds": [], "seen": ""})
+        hand = self.facts["hands"].setdefault(event.target, {"cards": 0, "kinds": [], "seen": ""})
         hand["cards"] += event.kept
         self._look_at(event.target)
 
@@ -135,15 +135,15 @@ class _RoundStory:
             for stack in self._hidden.values():
                 stack["seen"] = NOT_KNOWN
         if isinstance(event, HandsRequested):
-            self.told["requested"].append({"ts": entry.ts, "who": event.who, "reason": event.reason})
-        for target in self.told["hands"]:
+            self.facts["requested"].append({"ts": entry.ts, "who": event.who, "reason": event.reason})
+        for target in self.facts["hands"]:
             self._look_at(target)
 
     def _look_at(self, target: str) -> None:
         """A hand is known if all of its stacks are."""
-        stacks = [stack for stack in self.told["stacks"] if stack["target"] == target]
+        stacks = [stack for stack in self.facts["stacks"] if stack["target"] == target]
         seen = {stack["seen"] for stack in stacks}
-        hand = self.told["hands"][target]
+        hand = self.facts["hands"][target]
         hand["kinds"] = [kind for stack in stacks for kind in stack["kinds"]]
         hand["seen"] = next((one for one in (NOT_KNOWN, HIDDEN, KNOWN) if one in seen), "")
 
@@ -153,7 +153,7 @@ class _RoundStory:
         raised = {"warning": event.warning, "text": event.text, "clause": list(entry.clause) or event.why}
         raised |= {"ts": entry.ts, "cleared_by": "", "cleared_role": "", "cleared_ts": ""}
         self._warnings[event.warning] = raised
-        self.told["warnings"].append(raised)
+        self.facts["warnings"].append(raised)
 
 
 class RoundNow:

@@ -78,7 +78,7 @@ def test_a_floorperson_needs_a_pin_of_six_digits(people: Path) -> None:
     assert "6 to 12 digits" in refused(people, "add", "Flo", "--role", "floor", pin="25801\n")
     person(people, "add", "Flo", "--role", "floor", pin="258013\n")
     person(people, "add", "Dana", "--role", "dealer", pin="2580\n")
-    assert "six digits" in person(people, "roles", "Dana", "--role", "floor")
+    assert "a six-digit PIN: shoectl person pin Dana" in person(people, "roles", "Dana", "--role", "floor")
     assert [one.pin_short for one in read_people(people).person] == [False, True]
     assert "6 to 12 digits" in refused(people, "pin", "Dana", pin="2580\n")
     person(people, "pin", "Dana", pin="258014\n")

@@ -231,8 +231,8 @@ class WarningCleared(PersonEvent):
 class HostStarted(Event):
     """The daemon started: the computer's boot id, the time since its boot, and how long the daemon was down.
 
-    `wall_ms` is what the computer's wall clock said, in milliseconds since 1970; `replaces` the id of the journal that
-    was here before, if the daemon was told to begin or use another one.
+    `wall_ms` is what the computer's wall clock said, in milliseconds since 1970; `replaces` the id of the
+    previous journal, if the daemon was started with --new-journal.
     """
 
     kind = "host.started"
