@@ -49,11 +49,10 @@ class SignInHandlers:
             people = [{"name": peer.name, "role": str(role)} for role in roles]
             return json_response({"people": people, "token": None, "reads": True})
         self._access.end_sessions()
-        cookie = request.cookies.get(COOKIE)
-        screen = self._access.screens.get(cookie)
+        cookie, screen = None, self._access.screens.get(request.cookies.get(COOKIE))
         if screen is None:
             cookie, screen = self._add_screen()
-        return self._session(screen, cookie, self._access.has_token(request))
+        return self._session(screen, self._access.has_token(request), cookie)
 
     def _add_screen(self) -> tuple[str, Screen]:
         try:
@@ -62,7 +61,8 @@ class SignInHandlers:
             text, hint = "somebody is signed in at every screen that can be open", "sign out at one of them"
             raise ApiError(503, "too_many_screens", text, hint, retry_after_ms=60_000) from None
 
-    def _session(self, screen: Screen, cookie: str | None, has_token: bool, **more: Any) -> Response:
+    def _session(self, screen: Screen, has_token: bool, cookie: str | None = None, **more: Any) -> Response:
+        """Who is signed in at this screen; with its new cookie, if it has one. An old cookie is never sent again."""
         people = [
             {"name": who.name, "role": str(who.role), "expires_ms": who.until_ms} for who in screen.people.values()
         ]
@@ -81,7 +81,7 @@ class SignInHandlers:
         if not self._access.is_token(found.token):
             text = "this is not the token of the table's own screen"
             raise ApiError(401, "wrong_token", text, "open the address that `sudo shoectl screen` prints")
-        response = self._session(screen, request.cookies.get(COOKIE), True)
+        response = self._session(screen, True)
         response.set_cookie(TOKEN_COOKIE, found.token, YEAR_S, httponly=True, samesite="strict", path="/")
         return response
 
@@ -105,13 +105,12 @@ class SignInHandlers:
             self._access.screens.sign_in(fresh, signed_in)
         self._changed()
         advice = {"advice": SHORT_PIN.format(name=person.name)} if short else {}
-        return self._session(fresh, cookie, self._access.has_token(request), **advice)
+        return self._session(fresh, self._access.has_token(request), cookie, **advice)
 
     async def delete_session(self, request: Request) -> Response:
         found = await read_typed(request, SignOutRequest)
-        cookie = request.cookies.get(COOKIE)
-        screen = self._access.screens.get(cookie)
+        screen = self._access.screens.get(request.cookies.get(COOKIE))
         if screen is None:
             raise ApiError(400, "bad_field", "sign-out is only possible at the screen", NO_SIGN_IN)
         self._access.screens.end(screen, (found.role,) if found.role else tuple(screen.people))
-        return self._session(screen, cookie, self._access.has_token(request))
+        return self._session(screen, self._access.has_token(request))

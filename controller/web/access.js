@@ -18,6 +18,19 @@ export const mayRead = () => reads;
 /** `listener` is called when that changes. */
 export const onMayRead = (listener) => { readsChanged = listener; };
 
+/** Requests about the session go one after another: signing in changes the cookie, and a request that was already on its
+ * way with the old one would come back as nobody, and sign everybody out. */
+let last = Promise.resolve();
+function inTurn(request) {
+  const mine = last.then(async () => {
+    const session = await request();
+    use(session);
+    return session;
+  });
+  last = mine.catch(() => {});
+  return mine;
+}
+
 const TOKEN_HASH = /^#screen=([\w-]+)$/;
 
 /** The table's own screen has a token in its address: present it, and take it out of the address. */
@@ -25,7 +38,7 @@ async function presentToken() {
   const token = TOKEN_HASH.exec(location.hash)?.[1];
   if (!token) return;
   history.replaceState(null, "", "#table");
-  await post("session/screen", { token }).then(use).catch((error) => notice(refusalWords(error), "refused"));
+  await inTurn(() => post("session/screen", { token })).catch((error) => notice(refusalWords(error), "refused"));
 }
 
 export const hasRole = (roles) => people.some((person) => roles.includes(person.role));
@@ -38,15 +51,11 @@ export async function startAccess(now, isSimulated, listener) {
     if (people.some((person) => person.expires_ms && person.expires_ms <= nowMs())) refreshSession();
     else showPeople();
   }, 5000);
-  const session = await get("session");
-  useToken(session.token);
-  await presentToken();
   await refreshSession();
+  await presentToken();
 }
 
-export async function refreshSession() {
-  use(await get("session"));
-}
+export const refreshSession = () => inTurn(() => get("session"));
 
 function use(session) {
   useToken(session.token);
@@ -83,7 +92,7 @@ function timeLeft(until) {
 
 async function signOut(person) {
   try {
-    use(await remove("session", { role: person.role }));
+    await inTurn(() => remove("session", { role: person.role }));
     notice(`${person.name} has signed out.`);
   } catch (error) {
     notice(refusalWords(error), "refused");
@@ -93,8 +102,7 @@ async function signOut(person) {
 /** Ask a person with one of these roles to sign in; resolves to true once someone has. */
 export function askSignIn(roles = null) {
   return askPerson(roles ? `Sign in: ${roles.map(roleWords).join(" or ")}` : "Sign in", roles, null, async (name, pin) => {
-    const session = await post("session", { name, pin });
-    use(session);
+    const session = await inTurn(() => post("session", { name, pin }));
     notice(session.advice ? [session.advice] : `${name} has signed in.`, session.advice ? "refused" : "done");
   }).catch((error) => { notice(refusalWords(error), "refused"); return false; });
 }

@@ -1,5 +1,6 @@
 // Requests to the daemon's API, with the token that proves that they come from this page.
 
+const GIVE_UP_MS = 30000; // for what only reads: it can be asked again
 let token = "";
 
 class ApiError extends Error {
@@ -23,6 +24,7 @@ async function request(method, path, body) {
   }
   let response;
   try {
+    if (method === "GET") options.signal = AbortSignal.timeout(GIVE_UP_MS);
     response = await fetch(`/api/v1/${path}`, options);
   } catch {
     throw new ApiError(0, { code: "unreachable", message: "The table's computer is not responding.", hint: "Try again." });

@@ -346,6 +346,15 @@ def test_every_answer_keeps_the_browser_safe(table: Table) -> None:
     assert "samesite=strict" in cookie
 
 
+def test_a_cookie_is_only_sent_when_it_is_new(table: Table) -> None:
+    """An answer that is late must not put back the cookie from before somebody signed in."""
+    page = Page(table[1])
+    assert "Set-Cookie" not in page.ask("GET", "/api/v1/session").headers
+    assert "Set-Cookie" in page.sign_in("Dana", "2580").headers
+    assert "Set-Cookie" not in page.ask("GET", "/api/v1/session").headers
+    assert "Set-Cookie" not in page.ask("DELETE", "/api/v1/session", {}).headers
+
+
 @pytest.mark.parametrize(
     "path", ["/web/../api.py", "/web/%2e%2e/api.py", "/web/../../pyproject.toml", "/web/", "/web/x.py"]
 )

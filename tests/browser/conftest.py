@@ -24,7 +24,11 @@ from tests.browser.chromium import Browser, Page
 PINS = {"Dana": "2580", "Flo": "147036", "Tess": "7913"}
 CHOICES = {"method": "manual shoe"}  # where people do not choose the first one
 OFFER = "#offers button:not(:disabled, [aria-disabled=true])"
-REFUSED_IN_FORM = "!!document.querySelector('dialog .form-answer')?.innerText"
+# The table does not accept what a form says, or asks to count again: a device has moved cards in the meantime.
+REFUSED_IN_FORM = (
+    "(!!document.querySelector('dialog .form-answer')?.innerText"
+    " || document.querySelector('dialog [data-confirm]') !== null)"
+)
 UP_S = 30.0
 READY = "document.body.dataset.reads === 'true' && document.body.dataset.state && !document.body.matches('.stale')"
 

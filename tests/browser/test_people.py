@@ -105,3 +105,35 @@ def test_a_step_of_the_floorperson_asks_for_the_pin_although_the_session_is_open
     assert [event["text"] for event in betting.shoed.get("events?kind=access.ended")["events"]] == [
         "Flo signed out at the screen."
     ]
+
+
+# Counts how many requests about the session are on their way at once. The answer to a sign-in takes its time: the
+# stream tells of it earlier, and the page then asks who is signed in.
+SLOW_ANSWERS = """(() => {
+  const send = window.fetch;
+  let onTheWay = 0;
+  window.most = 0;
+  window.fetch = async (path, options) => {
+    if (!path.endsWith("/session")) return send(path, options);
+    onTheWay += 1;
+    window.most = Math.max(window.most, onTheWay);
+    const answer = await send(path, options);
+    if (options.method === "POST") await new Promise((resolve) => setTimeout(resolve, 1000));
+    onTheWay -= 1;
+    window.answered = (window.answered ?? 0) + 1;
+    return answer;
+  };
+})()"""
+
+
+def test_nothing_asks_with_the_old_cookie_while_somebody_signs_in(screen: Callable[..., Person]) -> None:
+    """Its answer would be that of a new screen, with a cookie of its own, and sign everybody out."""
+    person = screen("--paused")
+    page = person.page
+    page.js(SLOW_ANSWERS)
+    person.sign_in("Dana")
+    person.sign_in("Flo")
+    page.wait("window.answered >= 4")  # two sign-ins, each followed by a question
+    assert page.js("window.most") == 1
+    page.see(".person", "Dana", within=1)
+    page.see(".person", "Flo", within=1)
