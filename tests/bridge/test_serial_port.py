@@ -15,6 +15,7 @@ import socket
 import struct
 import termios
 import threading
+import time
 import tty
 from collections.abc import Coroutine, Iterator
 from functools import partial
@@ -476,13 +477,15 @@ def test_a_port_is_found_by_pattern(line: Pty, mocker: MockerFixture) -> None:
 
 
 def test_an_opening_that_is_given_up_is_undone(line: Pty, mocker: MockerFixture) -> None:
-    begun, go_on = threading.Event(), threading.Event()
+    begun, go_on, opened = threading.Event(), threading.Event(), threading.Event()
     real = serial_port._open_tty
 
     def slow(*args: Any) -> Any:
         begun.set()
         assert go_on.wait(LIMIT_S)
-        return real(*args)
+        port = real(*args)
+        opened.set()
+        return port
 
     mocker.patch.object(serial_port, "_open_tty", side_effect=slow)
 
@@ -496,9 +499,10 @@ def test_an_opening_that_is_given_up_is_undone(line: Pty, mocker: MockerFixture)
         go_on.set()
 
     run(work())
-    for thread in set(threading.enumerate()) - {threading.current_thread()}:
-        thread.join(LIMIT_S)
-    assert open_descriptors(line.path) == 1  # only the test's own
+    assert opened.wait(LIMIT_S)
+    end = time.monotonic() + LIMIT_S
+    while open_descriptors(line.path) > 1:  # one is the test's own
+        assert time.monotonic() < end, "the port is still open"
 
 
 def test_an_opening_that_hangs_is_given_up(line: Pty, mocker: MockerFixture) -> None:

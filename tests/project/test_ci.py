@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -82,6 +83,19 @@ def test_what_fails_once_is_told(tmp_path: Path) -> None:
     code, said = run(tmp_path, one="test -e mark || { touch mark; false; }")
     assert code == 0, said
     assert "ONCE MORE: test -e mark" in said
+
+
+def test_only_the_tests_that_failed_are_tried_once_more(tmp_path: Path) -> None:
+    (tmp_path / "test_two.py").write_text(
+        "from pathlib import Path\n"
+        "def note(name):\n"
+        "    with Path('ran').open('a') as file: file.write(name)\n"
+        "def test_good(): note('good ')\n"
+        "def test_slow(): note('slow '); assert Path('ran').read_text().count('slow') == 2\n"
+    )
+    code, said = run(tmp_path, one=f"{sys.executable} -m pytest -q test_two.py")
+    assert code == 0, said
+    assert (tmp_path / "ran").read_text() == "good slow slow "
 
 
 def test_an_interrupt_is_not_ignored_in_a_lane(tmp_path: Path) -> None:
