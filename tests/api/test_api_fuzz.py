@@ -26,7 +26,7 @@ Schema = dict[str, Any]
 
 WRONG = (400, 401, 403, 404, 405, 408, 413, 429)  # nothing has changed
 FUZZ = settings(
-    max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 TEXT = st.text(max_size=60) | st.sampled_from(
     ["", "red-1", "shoe", "seat1", "shoe.jam", "\0", "a" * 300, "ß漢\ud800", "'--"]
