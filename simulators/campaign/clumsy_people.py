@@ -170,12 +170,12 @@ class ClumsyPeople(People):
         return True
 
     def _wrong_deck(self, mishap: Mishap) -> None:
-        """A whole deck goes into a device that is empty, whatever deck it is; the dealer reports which, truly."""
+        """A whole deck goes where none lies, whatever deck it is; the dealer reports which, truly."""
         shuffler, state = mishap.device == "shuffler", self.unlucky.state
         whole = [name for name in state.decks if self._is_whole(name)]
         if mishap.device not in self.unlucky.wired or not whole or state.table not in _LOOSE:
             return
-        if not self.unlucky.cards.count(INFEED if shuffler else SHOE):
+        if not self.unlucky.cards.count(INFEED if shuffler else SOURCE.get(state.method, SHOE)):
             self.put_in(act.InsertDeck if shuffler else act.LoadDeck, random.Random(mishap.salt).choice(whole))
 
     def _is_whole(self, name: str) -> bool:

@@ -95,6 +95,7 @@ class Witness(DeckWitness):
             "device.in_service": self._into,
             "device.connected": self._booted,
             "device.seen": self._booted,
+            "turn.passed": self._turn_passed,
             "round.started": self._started,
             "command.given": self._given,
             "card.face_up": self._face_up,
@@ -243,6 +244,13 @@ class Witness(DeckWitness):
         if event.kind == "device.connected":
             self.recoveries["devices greeted"] += 1
         self._boots[event.data["device"]] = event.data["boot"]
+
+    def _turn_passed(self, event: Entry) -> None:
+        """Decks alternate where there are two. One alone is always next, and when another comes, they begin anew."""
+        alone = [*self._backs.values()] == [event.data["back"]]
+        one_is_used = "shuffler" in self._out_of_service or self.setup.shuffler is None
+        self.check("due deck", alone and one_is_used, f"the turn passes, at the table are {[*self._backs]}")
+        self._last_back = ""
 
     # --- a round ------------------------------------------------------------------------------------------------------
 

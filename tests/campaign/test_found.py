@@ -277,6 +277,20 @@ def test_hands_that_were_said_to_be_collected_leave_with_their_deck() -> None:
     assert found.faults == {"two_at_once": 1}
 
 
+def test_decks_begin_to_alternate_anew_after_one_was_alone_at_the_table() -> None:
+    """The shuffler was out of service for a second, while both decks were being replaced."""
+    found = replayed(draw(2026111801, 773), only=[1, 15])
+    assert found.violations == []
+    assert found.faults == {"clock_corrected": 1, "two_at_once": 1}
+
+
+def test_a_deck_in_the_manual_shoe_is_not_taken_out_for_a_wrong_one() -> None:
+    """The simulated dealer looked whether the covered automated shoe was empty, not what they deal from."""
+    found = replayed(draw(2026111801, 2855), only=[2, 6])
+    assert found.violations == []
+    assert found.faults["dead"] == 1
+
+
 @pytest.mark.parametrize(("shift", "only"), [(208, (4, 6)), (2090, (3, 4))])
 def test_a_foreign_card_in_the_place_of_one_that_is_gone_is_counted_until_it_is_seen(
     shift: int, only: tuple[int, ...]

@@ -37,7 +37,15 @@ from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, t
 from controller.core.rules.gathering import cancel_recut, ejected, shuffle_again, taken_out
 from controller.core.rules.guards import STOPS, cannot_load, in_service, inside
 from controller.core.rules.irregular import found_face_up, void
-from controller.core.rules.presence import cards_appeared, cards_gone, harmed, place_inside
+from controller.core.rules.presence import (
+    READY_TO_LOAD,
+    cards_appeared,
+    cards_gone,
+    harmed,
+    not_as_shuffled,
+    place_inside,
+    taken_back,
+)
 from controller.core.rules.shuffling import (
     cannot_insert,
     delivered,
@@ -169,10 +177,16 @@ def event(d: Decision, report: DeviceEvent) -> None:
     if device is None or report.boot != device.boot or happened.number <= device.last_event:
         return
     d.cause = Cause(name, happened.number)
+    in_use = device.state is not DeviceState.OUT_OF_SERVICE
+    left = ""
+    if in_use and isinstance(happened, wire.CardsPresent) and not happened.present:
+        left = taken_back(d.state, name, place_inside(name, happened.place))
     if isinstance(happened, _SENSED):
         d.emit(_in_full(name, happened))
+    if left:
+        not_as_shuffled(d, left)
     handler = _EVENTS.get(type(happened))
-    if handler is not None and (device.state is not DeviceState.OUT_OF_SERVICE or handler is _powered_up):
+    if handler is not None and (in_use or handler is _powered_up):
         handler(d, name, happened)
     if d.cause:  # nothing followed from it: record it all the same
         d.emit(_in_full(name, happened))
@@ -402,7 +416,7 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
             d.emit(CardsUnexpected(device=name, place="infeed", decks=[]), Rule.INSPECT_DECK)
     elif happened.place is Place.SHOE and name == "shoe" and not inside(state, name):
         deck = due_deck(state)
-        by_dealer = deck and state.decks[deck].state in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED)
+        by_dealer = deck and state.decks[deck].state in READY_TO_LOAD
         shuffler = state.devices.get("shuffler")
         fed = (
             in_service(state, "shuffler")

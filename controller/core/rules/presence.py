@@ -20,12 +20,13 @@ from controller.core.rules.gathering import GATHERED_STATES, shuffle_again
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.irregular import void
 from controller.core.rules.warnings import warn
-from controller.core.state import State
+from controller.core.state import State, due_deck
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Place, Release, Shuffle
 
 # Hands may reach a deck that is being gathered or is waiting to be shuffled.
 NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
+READY_TO_LOAD: Final = (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED)
 _INSIDE: Final = {
     ("shuffler", Place.INFEED): ledger.INFEED,
     ("shuffler", Place.SHELVES): ledger.SHELVES,
@@ -56,6 +57,21 @@ def cards_gone(d: Decision, name: str, place: str) -> None:
     by_hand = place == ledger.SHOE and state.round and stub_may_leave(state, state.round)  # the dealer takes the stub
     if there and not by_hand and not _emptied_by_cycle(state, name, place, there):
         _unproven(d, name, f"cards were taken out of the {name}")
+
+
+def taken_back(state: State, name: str, place: str) -> str:
+    """The deck that was about to be loaded, if cards lie in the shoe; empty otherwise.
+
+    If they leave the shoe again, what is put in next may be other cards, or the same in another order.
+    """
+    lie_there = state.devices[name].sensed.get(place, False)
+    deck = due_deck(state) if (name, place) == ("shoe", ledger.SHOE) and lie_there and not inside(state, name) else ""
+    return deck if deck and state.decks[deck].state in READY_TO_LOAD else ""
+
+
+def not_as_shuffled(d: Decision, deck: str) -> None:
+    """A deck that was already in the shoe was taken out again before it was loaded."""
+    shuffle_again(d, deck, *_UNPROVEN["shoe"], reason="it was taken out of the shoe again before it was loaded")
 
 
 def cards_appeared(d: Decision, name: str, place: str) -> None:
