@@ -16,7 +16,18 @@ import pytest
 from firmware_bridge.ports.transport import PortLossReason, PortLost
 from firmware_bridge.tools.conform import POINTS, Conformance, PointResult, chosen, conform, run_points
 from firmware_bridge.tools.conform.run import RUN_LIMIT_S, RUN_WITH_CARDS_LIMIT_S
-from firmware_bridge.wire.messages import Capability, CycleDone, EventMessage, Light, Place, PowerCause, StackTaken
+from firmware_bridge.wire.messages import (
+    Capability,
+    CycleDone,
+    Dispense,
+    EventMessage,
+    Light,
+    Place,
+    PowerCause,
+    Reason,
+    SelfTest,
+    StackTaken,
+)
 from firmware_bridge.wire.packet import PacketType
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import SHOE_CAPABILITIES, SimulatedDevice, SimulatedTable
@@ -156,6 +167,24 @@ def test_kinds_in_the_report_of_a_taken_stack_are_found_without_moving_cards() -
     assert shoe.firmware is not None
     shoe.firmware.report(StackTaken, command=1, place=Place.EXIT, cards=3)
     assert list(not_passed(run_on(shoe))) == ["event.elements"]
+
+
+@pytest.mark.parametrize("reason", [Reason.NO_CARDS, Reason.EXIT_OCCUPIED, Reason.LOCKED, Reason.BAD_ARGUMENT])
+def test_refusal_without_a_reason_fails(reason: Reason, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that moves no card has not passed because nothing could be tested."""
+    refuses = {Dispense, SelfTest}
+    real = Firmware._hindrance
+    monkeypatch.setattr(Firmware, "_hindrance", lambda self, c: reason if type(c) in refuses else real(self, c))
+    results = run_on(a_shoe(), with_cards=True, only=["cards.hidden", "sequence.dispense", "sequence.self_test"])
+    assert {result.verdict for result in results.values()} == {"failed"}
+    assert all(f"Refused {reason.name}" in r.detail or "no reason" in r.detail for r in results.values()), results
+
+
+def test_refusal_that_status_explains_is_skipped() -> None:
+    shoe = a_shoe()
+    shoe.door(True, 0.0)
+    results = run_on(shoe, with_cards=True, only=["cards.hidden", "sequence.dispense"])
+    assert {result.verdict for result in results.values()} == {"skipped"}
 
 
 class TakenAtOnce(Firmware):

@@ -9,6 +9,7 @@ from firmware_bridge.tools.conform.reading import (
     Failed,
     Greeting,
     Skipped,
+    explains,
     in_words,
     must_be_refused,
     number_of,
@@ -60,10 +61,16 @@ def _movement(talk: Talk, greeting: Greeting) -> Steps[Command]:
 
 
 def start(talk: Talk, command: Command) -> Steps[bytes]:
-    """Give a command that starts a cycle; a device that is locked, open or jammed cannot be tested."""
+    """Give a command that starts a cycle. A hindered device cannot be tested; its Status must show the hindrance."""
+    before = yield from talk.status()
     answer = yield from talk.give(command.encode())
-    if not isinstance(read(answer), Done):
-        raise Skipped(f"{describe_message(command)} got {in_words(answer)}")
+    refused = read(answer)
+    if not isinstance(refused, Done):
+        said = f"{describe_message(command)} got {in_words(answer)}"
+        after = yield from talk.status()  # a hand may have been there in between
+        if isinstance(refused, Refused) and not any(explains(one, command, refused.reason) for one in (before, after)):
+            raise Failed(f"{said}, but Status shows no reason for it: {describe_message(after)}")
+        raise Skipped(said)
     talk.note = f"with {type(command).__name__}"
     if isinstance(command, Dispense):
         talk.stacks.append(command.id)

@@ -11,10 +11,16 @@ from firmware_bridge.wire.messages import (
     MAX_ID,
     BadMessage,
     Capability,
+    Command,
+    Deliver,
+    Dispense,
     MalformedEvent,
     Message,
+    Mode,
     Reason,
     Refused,
+    Shuffle,
+    Status,
     decode_from_device,
     describe_message,
 )
@@ -124,6 +130,37 @@ def must_be_refused(answer: bytes, reason: Reason, why: str) -> None:
     message = read(answer)
     if not isinstance(message, Refused) or message.reason is not reason:
         raise Failed(f"{why}: expected Refused {reason.name}, got {describe_message(message)}")
+
+
+def explains(status: Status, command: Command, reason: Reason) -> bool:
+    """Whether Status shows why a cycle is refused for this reason. Where a device has no sensor, it may be so."""
+    shown = {
+        Reason.BUSY: status.mode is Mode.WORKING,
+        Reason.JAMMED: status.mode is Mode.JAMMED,
+        Reason.FAILED: status.mode is Mode.FAILED,
+        Reason.LOCKED: status.locked,
+        Reason.DOOR_OPEN: status.door_open,
+        Reason.NO_CARDS: _too_few(status, command),
+        Reason.EXIT_OCCUPIED: _in_the_way(status, command),
+        Reason.OUTPUT_OCCUPIED: status.inside_cards != 0 or status.output_cards != 0,
+        Reason.NOTHING_HELD: status.held_cards <= 0,
+        Reason.EVENTS_FULL: status.events_kept > 0,
+    }
+    return shown.get(reason, reason is Reason.NOT_ABLE)
+
+
+def _too_few(status: Status, command: Command) -> bool:
+    if isinstance(command, Dispense):
+        return status.inside_cards < command.cards
+    if isinstance(command, Shuffle | Deliver):
+        return (status.infeed_cards if isinstance(command, Shuffle) else status.output_cards) <= 0
+    return max(status.infeed_cards, status.inside_cards, status.output_cards, status.held_cards) <= 0
+
+
+def _in_the_way(status: Status, command: Command) -> bool:
+    """Cards at the exit, or a stack that is held. What lies in the shoe that a shuffler feeds is not in its Status."""
+    held = isinstance(command, Dispense) and command.hold
+    return isinstance(command, Deliver) or (status.held_cards if held else status.exit_cards) != 0
 
 
 def in_words(message: bytes) -> str:
