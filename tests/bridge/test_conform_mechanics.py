@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from firmware_bridge.tools.conform import POINTS, HandTask, PointResult, chosen, conform
-from firmware_bridge.wire.messages import Capability, DeviceRole
+from firmware_bridge.wire.messages import AskCards, Capability, CardKinds, DeviceRole, Message
 from firmware_bridge.wire.sequences import ENDINGS, WORKS, Course
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Firmware
@@ -68,6 +68,22 @@ def test_mechanical_defect_is_found(name: str) -> None:
 
 def test_every_point_about_mechanics_finds_a_defect() -> None:
     assert {point.name for point in POINTS} == {*DEFECTS} | {defect.found_by for defect in MECHANICAL.values()} - {""}
+
+
+class NamesAnotherCard(Firmware):
+    """Answers with two cards for one that was taken."""
+
+    def _cards(self, question: AskCards) -> Message:
+        answer = super()._cards(question)
+        return CardKinds(answer.ref, answer.command, answer.kinds * 2) if isinstance(answer, CardKinds) else answer
+
+
+@pytest.mark.parametrize(("build", "verdict"), [(Firmware, "passed"), (NamesAnotherCard, "failed")])
+def test_which_cards_were_taken_is_checked_with_a_person(build: type[Firmware], verdict: str) -> None:
+    table = a_table(SHOE, build=build, gains=[Capability.RECOGNISES])
+    results, person = attended(*table, only=["cards.hidden"])
+    assert HandTask.TAKE in person.asked
+    assert results["cards.hidden"].verdict == verdict, results
 
 
 class UnwillingPerson(HelpfulPerson):

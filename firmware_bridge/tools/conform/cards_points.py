@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firmware_bridge.tools.conform.link_talk import QUIET_S, Steps
-from firmware_bridge.tools.conform.person import HandTask
+from firmware_bridge.tools.conform.person import ANSWER_WITHIN_S, HandTask
 from firmware_bridge.tools.conform.point import point
 from firmware_bridge.tools.conform.reading import (
     Failed,
@@ -41,6 +41,7 @@ from firmware_bridge.wire.sequences import work_of
 
 CYCLE_S = 180.0  # longer than any shuffle that a casino would accept
 LIMIT_S = CYCLE_S + 30
+WITH_HANDS_S = LIMIT_S * 4 + ANSWER_WITHIN_S * 6
 POLL_S = 1.0
 OFFLINE_S = 3.0  # without a link: long enough for a short cycle to end
 
@@ -87,6 +88,14 @@ def greet_idle(talk: Talk) -> Steps[Greeting]:
             raise Skipped(f"the device has been busy for {CYCLE_S:g} s")
         yield from talk.rest(POLL_S)
     return greeting
+
+
+def clear_exit(talk: Talk) -> Steps[None]:
+    """Have a person take what lies at the exit."""
+    if (yield from talk.status()).exit_cards > 0:
+        yield from talk.by_hand(HandTask.TAKE)
+        if (yield from talk.status()).exit_cards > 0:
+            raise Skipped("cards are still at the exit, according to Status")
 
 
 def _end_of(talk: Talk, command: Command, within: float) -> Steps[Message | None]:

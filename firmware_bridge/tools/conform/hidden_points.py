@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from firmware_bridge.tools.conform.cards_points import LIMIT_S, ended, greet_idle, start
+from firmware_bridge.tools.conform.cards_points import WITH_HANDS_S, clear_exit, ended, greet_idle, start
 from firmware_bridge.tools.conform.link_talk import QUIET_S, Steps
+from firmware_bridge.tools.conform.person import HandTask
 from firmware_bridge.tools.conform.point import point
 from firmware_bridge.tools.conform.reading import (
     CARD_KINDS,
@@ -67,17 +68,23 @@ def question_cards(talk: Talk) -> Steps[None]:
 
 
 @point("cards.hidden", "Questions", "AskCards gets NOT_TAKEN until people have taken the cards, then CardKinds.",
-       limit_s=LIMIT_S, with_cards=True)  # fmt: skip
+       limit_s=WITH_HANDS_S, with_cards=True)  # fmt: skip
 def cards_hidden(talk: Talk) -> Steps[None]:
     """A stack of one card. Whether it is named afterwards can only be checked if somebody takes it."""
     greeting = yield from greet_idle(talk)
     if not _recognising_shoe(greeting):
         raise Skipped("the device is not a shoe with RECOGNISES")
+    if talk.interactive:
+        yield from clear_exit(talk)
     stack = yield from _stack(talk, greeting)
     answer = yield from _cards_of(talk, stack)
     if not (yield from _taken(talk, stack, 0)):
         _no_answer(answer, Reason.NOT_TAKEN, "about cards that nobody has taken")
+        if talk.interactive:
+            yield from talk.by_hand(HandTask.TAKE)
     if not (yield from _taken(talk, stack, QUIET_S)):
+        if talk.interactive:
+            raise Failed("the cards were taken from the exit, but no StackTaken came")
         talk.note = "nobody took the cards, so CardKinds was not checked"
         return
     answer = yield from _cards_of(talk, stack)

@@ -5,9 +5,9 @@ Without a person, a cycle that is not possible as the cards lie is compared with
 
 from __future__ import annotations
 
-from firmware_bridge.tools.conform.cards_points import LIMIT_S, cycle, ended, greet_idle
+from firmware_bridge.tools.conform.cards_points import LIMIT_S, WITH_HANDS_S, clear_exit, cycle, ended, greet_idle
 from firmware_bridge.tools.conform.link_talk import QUIET_S, Steps
-from firmware_bridge.tools.conform.person import ANSWER_WITHIN_S, HandTask
+from firmware_bridge.tools.conform.person import HandTask
 from firmware_bridge.tools.conform.point import point
 from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, in_words
 from firmware_bridge.tools.conform.talk import LEADS_TO, OPPOSITE, Talk
@@ -29,7 +29,6 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.sequences import Work, work_of
 
 SECTION = "Worked sequences"
-WITH_HANDS_S = LIMIT_S * 4 + ANSWER_WITHIN_S * 6
 HAND = 3  # cards of a stack
 CLOCK_S = 2.0  # how long the device's clock is watched
 CLOCK_ERROR_MS = 500  # in that time; a crystal is far better, a busy host is not
@@ -77,14 +76,6 @@ def prepare(talk: Talk, greeting: Greeting, work: Work) -> Steps[None]:
     if work.target is Place.HELD and status.held_cards > 0:
         yield from _out_of_the_way(talk, greeting, Release)
     yield from _fill(talk, greeting, work, (yield from talk.status()))
-
-
-def clear_exit(talk: Talk) -> Steps[None]:
-    """Have a person take what lies at the exit."""
-    if (yield from talk.status()).exit_cards > 0:
-        yield from talk.by_hand(HandTask.TAKE)
-        if (yield from talk.status()).exit_cards > 0:
-            raise Skipped("cards are still at the exit, according to Status")
 
 
 def _out_of_the_way(talk: Talk, greeting: Greeting, kind: type[Command]) -> Steps[None]:
