@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from firmware_bridge.tools.conform.cards_points import cycle, ended, greet_idle, start
+from firmware_bridge.tools.conform.cards_points import WITH_HANDS_S, clear_exit, cycle, ended, greet_idle, start
 from firmware_bridge.tools.conform.hindrance_points import greet_ready, refused_with_cards
 from firmware_bridge.tools.conform.link_talk import ANSWER_S, QUIET_S, Steps
 from firmware_bridge.tools.conform.person import HandTask
 from firmware_bridge.tools.conform.point import point
 from firmware_bridge.tools.conform.reading import Failed, Greeting, Skipped, number_of, read
-from firmware_bridge.tools.conform.sequence_points import (
-    SECTION,
-    WITH_HANDS_S,
-    clear_exit,
-    command_of,
-    prepare,
-    work_in,
-)
+from firmware_bridge.tools.conform.sequence_points import SECTION, command_of, prepare, work_in
 from firmware_bridge.tools.conform.talk import Talk
 from firmware_bridge.tools.conform.trace import check_secrets
 from firmware_bridge.wire.messages import (
