@@ -202,6 +202,13 @@ def test_messages_that_cannot_be_read(vector: dict[str, Any]) -> None:
     assert (caught.value.number, caught.value.id) == (meaning["number"], meaning["id"])
 
 
+def test_every_field_of_a_vector_is_explained_to_makers_of_devices() -> None:
+    page = (FILE.parent / "device-maker.md").read_text().partition("## The vectors")[2]
+    own = {"type", "session", "boot", "window", "security", "seq", "ack", "reason"}  # of packets, in protocol.md
+    fields = {name for vector in json.loads(FILE.read_text()) for name in (*vector, *vector["meaning"])}
+    assert {name for name in fields - own if f"`{name}`" not in page} == set()
+
+
 def test_vectors_that_only_show_an_encoding_say_so() -> None:
     """A maker must not conclude from them what a device reports when: that is in the conversation."""
     marked = [v["name"] for v in VECTORS if v.get("encoding_only")]
