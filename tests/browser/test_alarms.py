@@ -245,7 +245,7 @@ def test_noise_on_the_wire_is_shown_and_stops_nobody(playing: Person) -> None:
     last = (
         "[...document.querySelectorAll('[data-device=shoe] .plot [class^=band]')].at(-1).classList.contains('band-ok')"
     )
-    page.wait(last, within=60)
+    page.wait(last, within=180)  # a machine that is busy makes frames late, too
     page.click("nav a", "Table")
     plays_on(playing)
     assert not events(playing, "round.voided")
