@@ -15,7 +15,7 @@ import pwd
 import re
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -196,15 +196,15 @@ _OPENING = ThreadPoolExecutor(8, "port")  # its own threads: other blocking work
 
 async def open_in_thread(opener: Callable[[], Opened], undo: Callable[[Opened], None], name: str) -> Opened:
     """Run a blocking opener in a thread; if it finishes after the time limit or a cancellation, undo it."""
-    work = asyncio.get_running_loop().run_in_executor(_OPENING, opener)
+    work = _OPENING.submit(opener)
 
-    def undo_late(done: asyncio.Future[Opened]) -> None:
-        # In its own thread: undoing may block, and the loop's executor may be shutting down by then.
+    def undo_late(done: Future[Opened]) -> None:
+        # Whether the loop still runs or not. In a thread of its own, because undoing may block.
         if not done.cancelled() and done.exception() is None:
             threading.Thread(target=undo, args=(done.result(),), name=f"{name} undo").start()
 
     try:
-        return await asyncio.wait_for(asyncio.shield(work), OPEN_LIMIT_S)
+        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(work)), OPEN_LIMIT_S)
     except TimeoutError:
         work.add_done_callback(undo_late)
         raise PortUnsuitable(f"{name}: did not answer within {OPEN_LIMIT_S:.0f} s") from None
