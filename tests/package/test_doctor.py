@@ -90,11 +90,21 @@ def named(findings: Findings, topic: str, words: str) -> str:
     return mend
 
 
-def do(machine: Machine, mend: str) -> None:
+def do(machine: Machine, mend: str, *, check: bool = True) -> None:
     """Do what the doctor says; root needs no sudo."""
     command = NOT_HERE.sub("", mend.replace("sudo ", ""))
     if command:
-        machine.run(f"cd / && timeout 60 sh -c '{command}'")
+        machine.run(f"cd / && timeout 60 sh -c '{command}'", check)
+
+
+def is_content_after(machine: Machine, findings: Findings) -> bool:
+    """Whether the doctor is content once this was done."""
+    for one in findings:
+        do(machine, one["mend"], check=False)
+    with contextlib.suppress(AssertionError):
+        until("content", lambda: content(machine), within_s=120)
+        return True
+    return False
 
 
 def test_a_new_machine_lacks_people_devices_and_the_time(machine: Machine) -> None:
@@ -203,12 +213,8 @@ def test_what_is_broken_is_named_and_mended(machine: Machine, what: str) -> None
     found = wrong(machine)
     for topic, words, mend in expected:
         assert mend in named(found, topic, words)
-    for one in found:
-        do(machine, one["mend"])
-    try:
-        until("content", lambda: content(machine), within_s=240)
-    except AssertionError as error:
-        raise AssertionError(f"{error}, but {wrong(machine)}") from None
+    # A machine that is very busy may need the same advice once more, as a person would follow it.
+    assert is_content_after(machine, found) or is_content_after(machine, wrong(machine)), wrong(machine)
 
 
 def test_a_mistake_in_the_configuration_is_named_with_its_line(machine: Machine) -> None:
