@@ -46,6 +46,13 @@ def cards(house: House) -> dict[str, int]:
     return house.state.decks[DECK].cards
 
 
+def test_a_stub_that_is_still_in_the_shoe_is_not_counted() -> None:
+    house = House(MANUAL).open()
+    house.deal((1,))
+    house.ask(act.WantStubCount)
+    assert house.refused(act.CountStub, 47, confirmed=True).data["reason"] == "there is no stub to be counted"
+
+
 # --- impossible and unlikely numbers ----------------------------------------------------------------------------------
 
 

@@ -219,6 +219,17 @@ def test_wagers_do_not_outlast_the_players() -> None:
     same_after_snapshot(house)
 
 
+@clause("5.H")
+def test_the_table_does_not_idle_while_a_deck_is_on_its_way_into_the_shoe() -> None:
+    house = House().open()
+    house.faults["shuffler", "Deliver"] = "stall"
+    house.deal()
+    house.finish()
+    assert house.at() is TableState.WAITING
+    refusal = house.refused(act.IdleTable)
+    assert (refusal.clause, refusal.data["reason"]) == (("5.H",), "a deck is on its way into the shoe")
+
+
 def test_wagers_do_not_outlast_the_table() -> None:
     house = House(Setup(backs=("red",))).open()
     house.ask(act.Wager, (1, 3))

@@ -51,6 +51,17 @@ def test_a_wrong_count_locks_the_deck_out_for_good(fault: str) -> None:
     same_after_snapshot(house)
 
 
+@clause("5.A")
+def test_a_deck_that_was_shuffled_by_hand_lies_on_the_table() -> None:
+    house = House(NO_SHUFFLER).open()
+    house.deal()
+    house.finish()
+    assert house.state.decks["red-1"].cards == {"rack": 53}
+    house.move_all("rack", "table")
+    house.ask(act.ShuffleByHand, "red-1")
+    assert house.state.decks["red-1"].cards == {"table": 53}
+
+
 @clause("5.D")
 def test_the_floor_clears_a_count_warning_and_only_then() -> None:
     house = House().open()
