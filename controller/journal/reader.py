@@ -62,7 +62,7 @@ class JournalReader(BaseJournal):
             recognise(self._connection, self.path)
         except sqlite3.Error as error:
             self._connection.close()
-            raise from_sqlite(error, self.path) from None
+            raise self._unreadable(error) from None
         except JournalError:
             self._connection.close()
             raise
@@ -100,8 +100,15 @@ class JournalReader(BaseJournal):
                     f"{self.path}: its last events are in {self._wal.name}, which cannot be read without writing "
                     "beside it; copy both to a folder that you can write"
                 ) from None
-            raise from_sqlite(error, self.path) from None
+            raise self._unreadable(error) from None
         return connection
+
+    def _unreadable(self, error: sqlite3.Error) -> JournalError:
+        """Why the file cannot be read at all. While it is being created it has a rollback journal, and no log yet."""
+        creating = self.path.with_name(self.path.name + "-journal").exists()
+        if self._unchanged is not None and (creating or self._stamp() != self._unchanged):
+            return JournalForeign(f"{self.path}: not complete; its creation goes on when the daemon is started")
+        return from_sqlite(error, self.path)
 
     @property
     def _wal(self) -> Path:

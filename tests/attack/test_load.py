@@ -119,7 +119,7 @@ def test_many_searches_over_a_long_journal_do_not_hold_up_a_sign_in_or_a_reconne
         crowd.busy(SEARCHERS)
         attacked.sign_in_and_reconnect()
         crowd.busy(SEARCHERS)
-    assert set(crowd.codes) == {200, 503}, "some are refused: they would wait too long"
+    assert 503 in set(crowd.codes) <= {200, 503}, "some are refused: they would wait too long"
 
 
 def test_a_search_finds_what_there_is_while_others_are_refused(attacked: Attacked) -> None:

@@ -157,6 +157,7 @@ class Person:
         self.page = page
         self.shoed = shoed
         self.refusals = False  # whether 4xx responses are expected; the browser logs each as an error
+        self.counts_devices = False  # whether cards in a device that works are on the pile, too
 
     def expects(self, complaint: str) -> bool:
         """Whether a console message is expected."""
@@ -281,6 +282,7 @@ class Person:
             )
         if self.page.js(REFUSED_IN_FORM):  # a device was quicker: the next step asks for something else
             self.refusals = True
+            self.counts_devices = not self.counts_devices  # people look again where the cards are
             self.page.click("dialog .dialog-head button")
         elif self.page.js("document.querySelector('dialog').open"):
             if not self.page.js("document.querySelector('dialog .pad') !== null"):
@@ -312,8 +314,7 @@ class Person:
                 self.page.click(f"{field} .choice", CHOICES.get(name, ""))
         self.submit()
 
-    @staticmethod
-    def _cards(picture: dict[str, Any], given: dict[str, str]) -> int:
+    def _cards(self, picture: dict[str, Any], given: dict[str, str]) -> int:
         """How many cards a person would count at the place that the form names; a device is emptied as a whole.
 
         A form without a place is about the whole pile: all cards but those that a working device brings out.
@@ -321,7 +322,7 @@ class Person:
         place = given.get("place", "")
         places = next((inside for inside in IN_DEVICE.values() if place in inside), (place,))
         working = {device["name"] for device in picture["devices"] if device["state"] in ("ready", "working")}
-        kept = {one for device in working for one in IN_DEVICE[device]}
+        kept = set() if self.counts_devices else {one for device in working for one in IN_DEVICE[device]}
         for deck in picture["decks"]:
             if deck["name"] == given.get("deck"):
                 places = places if place else tuple(set(deck["cards"]) - kept)

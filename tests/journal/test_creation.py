@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 from pytest_mock import MockerFixture
 
-from controller.journal import Journal, JournalForeign, JournalIncomplete, JournalReader, NewEvent, store
+from controller.journal import (
+    Journal,
+    JournalDamaged,
+    JournalForeign,
+    JournalIncomplete,
+    JournalReader,
+    NewEvent,
+    store,
+)
 from controller.journal.reader import open_sqlite
 
 OPENED = NewEvent("2026-01-31T23:59:59.123456Z", "table.opened", (), {"who": "dana"})
@@ -41,6 +49,21 @@ def test_a_creation_that_was_killed_is_done_again(tmp_path: Path, mocker: Mocker
             JournalReader(copy / "journal.db").close()
         with Journal(copy / "journal.db", create=True) as journal:
             assert journal.append([OPENED]) == 1
+
+
+def test_a_file_that_is_half_written_while_it_is_created_is_not_called_damaged(tmp_path: Path) -> None:
+    """A reader that came in that moment told the people at the table to restore the last copy."""
+    path = tmp_path / "journal.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE event (seq INTEGER)")
+    torn = bytearray(path.read_bytes())
+    torn[100] = 0xFF  # the type of the first page
+    path.write_bytes(torn)
+    with pytest.raises(JournalDamaged):
+        JournalReader(path)
+    (tmp_path / "journal.db-journal").touch()
+    with pytest.raises(JournalForeign, match="its creation goes on when the daemon is started"):
+        JournalReader(path)
 
 
 def test_a_journal_that_lost_its_log_is_not_created_again(tmp_path: Path) -> None:
