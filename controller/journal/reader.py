@@ -106,8 +106,11 @@ class JournalReader(BaseJournal):
     def _unreadable(self, error: sqlite3.Error) -> JournalError:
         """Why the file cannot be read at all. While it is being created it has a rollback journal, and no log yet."""
         creating = self.path.with_name(self.path.name + "-journal").exists()
-        if self._unchanged is not None and (creating or self._stamp() != self._unchanged):
-            return JournalForeign(f"{self.path}: not complete; its creation goes on when the daemon is started")
+        try:
+            if self._unchanged is not None and (creating or self._stamp() != self._unchanged):
+                return JournalForeign(f"{self.path}: not complete yet; start the daemon to finish creating it")
+        except OSError as gone:
+            return from_os(gone, self.path)
         return from_sqlite(error, self.path)
 
     @property

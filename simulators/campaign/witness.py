@@ -246,7 +246,7 @@ class Witness(DeckWitness):
         self._boots[event.data["device"]] = event.data["boot"]
 
     def _turn_passed(self, event: Entry) -> None:
-        """Decks alternate where there are two. One alone is always next, and when another comes, they begin anew."""
+        """Two decks alternate. A single deck is always next; when a second one joins it, either may go first."""
         alone = [*self._backs.values()] == [event.data["back"]]
         one_is_used = "shuffler" in self._out_of_service or self.setup.shuffler is None
         self.check("due deck", alone and one_is_used, f"the turn passes, at the table are {[*self._backs]}")

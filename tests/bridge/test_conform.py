@@ -171,7 +171,7 @@ def test_kinds_in_the_report_of_a_taken_stack_are_found_without_moving_cards() -
 
 @pytest.mark.parametrize("reason", [Reason.NO_CARDS, Reason.EXIT_OCCUPIED, Reason.LOCKED, Reason.BAD_ARGUMENT])
 def test_refusal_without_a_reason_fails(reason: Reason, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that moves no card has not passed because nothing could be tested."""
+    """A device that refuses to move a card must not get away with it because nothing could be tested."""
     refuses = {Dispense, SelfTest}
     real = Firmware._hindrance
     monkeypatch.setattr(Firmware, "_hindrance", lambda self, c: reason if type(c) in refuses else real(self, c))

@@ -107,8 +107,8 @@ def test_a_step_of_the_floorperson_asks_for_the_pin_although_the_session_is_open
     ]
 
 
-# Counts how many requests about the session are on their way at once. The answer to a sign-in takes its time: the
-# stream tells of it earlier, and the page then asks who is signed in.
+# Counts how many session requests are in flight at once. The response to a sign-in is delayed, so the stream announces
+# the sign-in first, and the page then asks who is signed in.
 SLOW_ANSWERS = """(() => {
   const send = window.fetch;
   let onTheWay = 0;
