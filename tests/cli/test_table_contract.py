@@ -58,6 +58,7 @@ def test_without_a_daemon(words: list[str], tmp_path: Path, monkeypatch: pytest.
     assert "nothing.sock: no such socket" in complaint(shoectl(*words, "--socket", str(tmp_path / "nothing.sock")))
     monkeypatch.delenv(client.VARIABLE, raising=False)
     monkeypatch.setattr(client, "SOCKETS", (tmp_path / "a", tmp_path / "b"))
+    monkeypatch.chdir(tmp_path)  # away from the journal that `make run` leaves behind
     assert "systemctl start shoed" in complaint(shoectl(*words))
 
 
