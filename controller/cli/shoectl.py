@@ -48,6 +48,7 @@ VERBS: dict[str, dict[str, str]] = {
         "round": "controller.cli.history:round_verb",
         "impact": "controller.cli.history:impact_verb",
         "rules": "controller.cli.rules:rules_verb",
+        "odds": "controller.cli.odds:odds_verb",
         "diagram": "controller.cli.rules:diagram_verb",
     },
     "This machine": {

@@ -1,0 +1,78 @@
+"""`shoectl odds`: how often each outcome of a game's bets comes up, and what the house keeps of them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import click
+
+from controller.cli import terminal
+from controller.cli.options import json_option
+from controller.games import ODDS
+from controller.games.odds import BetOdds, OddsLine
+
+_LONGEST_NUMBER = 20  # digits that are printed; --json has all of them
+
+
+@click.command("odds")
+@click.argument("game", type=click.Choice(list(ODDS)))
+@click.option("--decks", type=int, metavar="N", help="Number of decks in a baccarat pack (8).")
+@click.option("--session", type=int, metavar="ROUNDS", help="Length of a tournament session, for its dragon bets.")
+@json_option
+def odds_verb(game: str, as_json: bool, **chosen: int | None) -> None:
+    """Print the exact odds of a game's bets.
+
+    Every possible deal is counted, and the player decides as well as possible. The edge is what the
+    player loses on average of one unit staked. The dragon bets of a tournament are listed with
+    --session; each of its rounds is then dealt from a full pack, and the longest streak is paid.
+
+    \b
+    Examples:
+      shoectl odds dragon-poker
+      shoectl odds dragon-baccarat-tournament --decks 6 --session 30
+    """
+    found = _odds(game, {name: value for name, value in chosen.items() if value is not None})
+    if as_json:
+        # The standard library writes whole numbers of any length: the deals of a session have hundreds of digits.
+        click.echo(json.dumps({"game": game, "bets": [_bet_row(bet) for bet in found]}))
+        return
+    for number, bet in enumerate(found):
+        _print_bet(bet, first=number == 0)
+
+
+def _odds(game: str, options: dict[str, int]) -> list[BetOdds]:
+    for name in options.keys() - inspect.signature(ODDS[game]).parameters:
+        raise click.UsageError(f"--{name} does not apply to {game}")
+    try:
+        return ODDS[game](**options)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _bet_row(bet: BetOdds) -> dict[str, Any]:
+    lines = [
+        {"outcome": line.outcome, "ways": line.ways, "of": line.of, "p": float(line.p), "pays": line.pays}
+        for line in bet.lines
+    ]
+    return {"bet": bet.bet, "paytable": bet.paytable, "edge": float(bet.edge), "lines": lines}
+
+
+def _print_bet(bet: BetOdds, first: bool) -> None:
+    if not first:
+        terminal.print_line()
+    edge = float(bet.edge)
+    who = "the house keeps" if edge >= 0 else "the player gains"
+    table = f"paytable {bet.paytable}" if bet.paytable.isalpha() else bet.paytable
+    terminal.print_line(f"{bet.bet}, {table}: {who} {abs(edge):.4%} of {bet.unit}", bold=True)
+    cells = [(line.outcome, _net(line.pays), f"{float(line.p):.6%}", _ways(line)) for line in bet.lines]
+    terminal.print_table(("OUTCOME", "NET", "CHANCE", "WAYS"), cells)
+
+
+def _ways(line: OddsLine) -> str:
+    return f"{line.ways:,} of {line.of:,}" if len(str(line.of)) <= _LONGEST_NUMBER else "see --json"
+
+
+def _net(pays: int) -> str:
+    return f"{pays:+d}" if pays else "0"
