@@ -8,13 +8,14 @@ from controller.api.rulebook import rows
 from controller.cli import terminal
 from controller.cli.options import json_option
 from controller.core.machines import MACHINES
-from controller.games import RULEBOOK
+from controller.games import GAMES, rulebook_of
 
 
 @click.command("rules")
 @click.argument("clause", required=False, metavar="[CLAUSE]")
+@click.option("--game", type=click.Choice(list(GAMES)), default="dragon-poker", help="The game (dragon-poker).")
 @json_option
-def rules_verb(clause: str | None, as_json: bool) -> None:
+def rules_verb(clause: str | None, game: str, as_json: bool) -> None:
     """List the clauses of the rules, their code and tests.
 
     CLAUSE is a clause, such as 13.G, or a chapter, such as 13.
@@ -23,7 +24,8 @@ def rules_verb(clause: str | None, as_json: bool) -> None:
     Example:
       shoectl rules 3.C
     """
-    found = rows(RULEBOOK, RULEBOOK.matching(clause) if clause else list(RULEBOOK.clauses))
+    rulebook = rulebook_of(GAMES[game])
+    found = rows(rulebook, rulebook.matching(clause) if clause else list(rulebook.clauses))
     if not found:
         raise click.ClickException(f"unknown clause {clause}; `shoectl rules` lists all clauses")
     if as_json:

@@ -14,7 +14,7 @@ import msgspec
 
 from controller.core.names import canonical
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
-from controller.games import GAMES
+from controller.games import GAMES, game_named
 from controller.games.game import Method
 from controller.journal import JOURNAL_ID
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
@@ -34,7 +34,7 @@ class LimitsConfig(Limits, frozen=True, forbid_unknown_fields=True):
 class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
     """[table]: the game, the dealing method and the decks."""
 
-    game: str = "dragon_poker"
+    game: str = "dragon-poker"
     method: Method = Method.AUTOMATED_SHOE
     backs: tuple[str, ...] = ("red", "blue")
     seats: int = 6
@@ -113,13 +113,15 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
             else None
         )
         table = self.table
+        game = game_named(table.game)
+        assert game is not None  # checked when the configuration was read
         return Setup(
             method=table.method,
             backs=tuple(canonical(back) for back in table.backs),
             shuffler=kind,
             hold_dealer=table.hold_dealer,
             seats=table.seats,
-            game=GAMES[table.game],
+            game=game,
             limits=Limits(**msgspec.structs.asdict(table.limits)),
         )
 
@@ -243,7 +245,7 @@ def _faults_of(config: Config) -> list[str]:
     faults = []
     if not config.name.strip():
         faults.append("name: found ''; expected a name for the table")
-    if config.table.game not in GAMES:
+    if game_named(config.table.game) is None:
         return [f"table.game: unknown game {config.table.game!r}; expected one of {', '.join(GAMES)}"]
     fault = setup_fault(config.setup())
     if fault:
@@ -314,7 +316,7 @@ EXAMPLE = """\
 name = "Table 1"
 
 [table]
-game = "dragon_poker"
+game = "dragon-poker"
 method = "automated_shoe"       # or manual_shoe, hand
 backs = ["red", "blue"]         # one colour per deck; two decks require a shuffler (3.B)
 seats = 6

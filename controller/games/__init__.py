@@ -10,14 +10,19 @@ from controller.games.game import Game
 from controller.games.odds import BetOdds
 from controller.games.rulebook import Rulebook
 
-__all__ = ["DRAGON_POKER", "GAMES", "ODDS", "RULEBOOK", "rulebook_of"]
+__all__ = ["DRAGON_POKER", "GAMES", "ODDS", "RULEBOOK", "game_named", "rulebook_of"]
 
-GAMES: dict[str, Game] = {"dragon_poker": DRAGON_POKER}
+GAMES: dict[str, Game] = {"dragon-poker": DRAGON_POKER}
 ODDS: dict[str, Callable[..., list[BetOdds]]] = {  # the parameters are what a person may choose
     "dragon-poker": dragon_poker_pay.odds,
     "dragon-baccarat-tournament": dragon_baccarat.odds,
 }
 _RULEBOOKS: dict[str, Rulebook] = {DRAGON_POKER.name: RULEBOOK}
+
+
+def game_named(name: str) -> Game | None:
+    """The game with this name; the first version wrote names with an underscore."""
+    return GAMES.get(name.replace("_", "-"))
 
 
 def rulebook_of(game: Game) -> Rulebook:

@@ -1,4 +1,4 @@
-"""`shoectl odds` for people and for programs."""
+"""`shoectl odds` for people and for programs, and the games that verbs take."""
 
 from __future__ import annotations
 
@@ -54,3 +54,8 @@ def test_a_session_adds_the_dragon_bets_with_whole_numbers_of_any_length() -> No
 )
 def test_a_wrong_word_is_explained(words: list[str], expected: str) -> None:
     assert expected in complaint(shoectl("odds", *words), 2)
+
+
+def test_the_rules_of_a_game_are_listed_by_its_name() -> None:
+    assert shoectl("rules", "--game", "dragon-poker", "--json").stdout == shoectl("rules", "--json").stdout
+    assert "'whist' is not 'dragon-poker'" in complaint(shoectl("rules", "--game", "whist"), 2)

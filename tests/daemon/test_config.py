@@ -9,6 +9,7 @@ import pytest
 
 from controller.core.setup import RANGES_MS, Limits, Setup
 from controller.daemon.config import EXAMPLE, Config, ConfigError, parse_config, read_config
+from controller.games import DRAGON_POKER
 from controller.games.game import Method
 
 GOOD = '[shuffler]\nport = "/dev/a"\n[shoe]\nport = "/dev/b"\n'
@@ -31,7 +32,7 @@ MISTAKES = [
         GOOD + '[table]\nmethod = "cannon"',
         ["table.method: found 'cannon'; expected one of 'automated_shoe', 'manual_shoe'"],
     ),
-    (GOOD + '[table]\ngame = "whist"', ["table.game: unknown game 'whist'; expected one of dragon_poker"]),
+    (GOOD + '[table]\ngame = "whist"', ["table.game: unknown game 'whist'; expected one of dragon-poker"]),
     (GOOD + '[table]\nbacks = ["red", "red"]', ["(3.B(1))"]),
     (GOOD + '[table]\nbacks = ["red", "Red "]', ["(3.B(1))"]),
     (GOOD + '[table]\nbacks = ["red", " "]', ["(3.B(1))"]),
@@ -72,6 +73,11 @@ def test_the_example_is_good_and_says_the_defaults() -> None:
     plain = parse_config('[shuffler]\nport = "/dev/shoed/shuffler"\n[shoe]\nport = "/dev/shoed/shoe"\n[screen]\n', "x")
     assert config == plain
     assert config == Config(shuffler=config.shuffler, shoe=config.shoe, screen=config.screen)
+
+
+@pytest.mark.parametrize("name", ["dragon-poker", "dragon_poker"])
+def test_a_game_is_named_with_a_hyphen_and_the_spelling_of_the_first_version_still_works(name: str) -> None:
+    assert parse_config(GOOD + f'[table]\ngame = "{name}"', "x").setup().game is DRAGON_POKER
 
 
 @pytest.mark.parametrize("name", [field.name for field in msgspec.structs.fields(Limits)])
