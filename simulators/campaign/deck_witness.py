@@ -9,7 +9,7 @@ from typing import Any, Final
 from controller.core.events.event import Entry
 from firmware_bridge.wire.messages import CardsCounted, Cycle, CycleDone, Outcome, Place, StackPresented
 from firmware_bridge.wire.messages import EventMessage as DeviceEvent
-from simulators.campaign.checks import Books
+from simulators.campaign.checks import Books, decks_in
 from simulators.campaign.luck import Shift
 from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
 
@@ -70,7 +70,7 @@ class DeckWitness(Books):
         if kind is CardsCounted:
             pile, kind_of = cards.pile(OUTPUT), self.setup.shuffler
             unseen = kind_of is not None and kind_of.recognises and not fields["kinds"]
-            for deck in {card.deck for card in pile}:
+            for deck in decks_in(pile):
                 if fields["place"] is Place.OUTPUT:  # another is not the count after the shuffle
                     self._counted[deck] = UNPROVEN if unseen else fields["cards"]
                 if fields["cards"] != len(pile):
@@ -81,7 +81,7 @@ class DeckWitness(Books):
                 self._round.excused = True
         elif kind is CycleDone and fields["cycle"] is Cycle.SHUFFLE and fields["outcome"] is Outcome.COMPLETE:
             pile, counted = cards.pile(OUTPUT), fields["cards"]
-            for deck in {card.deck for card in pile}:
+            for deck in decks_in(pile):
                 if counted >= 0 and self._counted.setdefault(deck, counted) != counted:
                     self._counted[deck] = UNPROVEN
                 if pile != self._order.get(deck):

@@ -149,6 +149,7 @@ def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, 
 def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mishap]) -> None:
     people = ClumsyPeople(house, witness)
     people.in_one_pile = shift.number % 2 == 1  # in every other shift they count a deck as a whole
+    house.start()
     people.open()
     comes_back(witness, people)
     house.wait_for_light()

@@ -219,8 +219,6 @@ def clock_corrected(people: ClumsyPeople, mishap: Mishap) -> bool:
     off_s = rng.choice((600.0, 2400.0, 9000.0))
     if house.dark:
         return False
-    if house.state.host is None:
-        house.reboot(0.1)
 
     def ahead() -> None:
         house.set_wall_clock(rng.choice((300.0, 1800.0, 7200.0)))

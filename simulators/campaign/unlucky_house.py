@@ -322,6 +322,10 @@ class UnluckyHouse(House):
         self._reboots = True
         self.restart_host()
 
+    def start(self) -> None:
+        """The daemon starts for the first time."""
+        self._come_up()
+
     def _come_up(self) -> None:
         """The first report of a daemon; after a reboot it works out how long the computer was off."""
         away_ms = 0

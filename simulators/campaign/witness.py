@@ -132,7 +132,7 @@ class Witness(DeckWitness):
         self._done[device].add(command.id)
         if isinstance(command, Shuffle):
             pile = house.cards.pile(_INFEED)
-            for deck in {card.deck for card in pile}:
+            for deck in decks_in(pile):
                 self.check("allowed deck", deck not in self._out, f"deck {deck} is shuffled")
                 self._shuffled.discard(deck)
                 self._counted.pop(deck, None)
@@ -431,7 +431,7 @@ class Witness(DeckWitness):
         self._warned[event.data["warning"]] = event.data["gone"]
         device, _, what = event.data["warning"].rpartition(".")
         if what in _INCIDENTS:
-            for deck in {card.deck for card in self.piles(_HOLDS.get(device, ()))}:
+            for deck in decks_in(self.piles(_HOLDS.get(device, ()))):
                 self._unproven(deck, f"the warning {event.data['warning']} was raised")
 
     def _cause_gone(self, event: Entry) -> None:

@@ -291,6 +291,28 @@ def test_a_deck_in_the_manual_shoe_is_not_taken_out_for_a_wrong_one() -> None:
     assert found.faults["dead"] == 1
 
 
+def test_a_spare_card_among_another_deck_does_not_count_as_its_own() -> None:
+    """The witness took the count of 54 for that of both decks, since the card too many had the other back."""
+    found = replayed(draw(2026111811, 2830), only=[2, 3])
+    assert found.violations == []
+    assert found.faults == {"extra_card": 1, "silence": 1}
+
+
+@pytest.mark.parametrize(("shift", "only"), [(3071, (1, 2, 18)), (3122, (4, 6, 13))])
+def test_the_first_start_of_a_host_is_recorded(shift: int, only: tuple[int, ...]) -> None:
+    """A wall clock that was ahead at the first recorded start was taken for right, and a deck was dealt too long."""
+    found = replayed(draw(2026111811, shift), only=only)
+    assert found.violations == []
+    assert found.faults["clock_corrected"] == 1
+
+
+def test_a_deck_in_a_jammed_shoe_is_shuffled_again_when_the_jam_is_freed() -> None:
+    """People had overlooked the jam; freeing it, they took a card out of the next deck."""
+    found = replayed(draw(2026111811, 2491), only=[3, 7])
+    assert found.violations == []
+    assert found.faults == {"ignored_warning": 1, "jam": 1}
+
+
 @pytest.mark.parametrize(("shift", "only"), [(208, (4, 6)), (2090, (3, 4))])
 def test_a_foreign_card_in_the_place_of_one_that_is_gone_is_counted_until_it_is_seen(
     shift: int, only: tuple[int, ...]

@@ -37,6 +37,7 @@ from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.links import refuse
 from controller.core.rules.opening import pass_turn
+from controller.core.rules.presence import harmed
 from controller.core.rules.warnings import cause_gone, restore_fault
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -47,11 +48,18 @@ OUT_HOW: Final = ("covered", "removed", "marked")
 # --- requests to a device -------------------------------------------------------------------------------------------
 
 
+@enforces(Rule.SHUFFLE, Rule.SHOE_STOPS)
 @handles(FreeJam)
 def free_jam(d: Decision, act: FreeJam) -> Refusal | None:
-    """The stuck cards were removed: the device checks its card path."""
+    """The stuck cards were removed: the device checks its card path.
+
+    Whoever frees a jam reaches into the cards: a deck that was put in since the jam is not as it was shuffled.
+    """
     if d.state.devices[act.device].state is not DeviceState.JAMMED:
         return Refusal(f"the {act.device} is not jammed", "the device is jammed", (STOPS[act.device],))
+    for deck in harmed(d.state, act.device):
+        reason = f"the jam in the {act.device} was freed with the deck in it"
+        shuffle_again(d, deck, STOPS[act.device], Rule.SHUFFLE, reason=reason)
     give(d, act.device, ClearJam, STOPS[act.device])
     return None
 
