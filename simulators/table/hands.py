@@ -37,6 +37,7 @@ SOURCE: Final = {
 _SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
+    act.LoadDeck,  # once more: the dealing method may have been changed meanwhile, and with it the place
     act.RemoveStub,
     act.CollectAll,
     act.CollectHand,

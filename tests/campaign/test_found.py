@@ -313,6 +313,20 @@ def test_a_deck_in_a_jammed_shoe_is_shuffled_again_when_the_jam_is_freed() -> No
     assert found.faults == {"ignored_warning": 1, "jam": 1}
 
 
+def test_players_act_only_when_every_hand_has_its_cards() -> None:
+    """A card was reported as face up while the dealer's stack was held, and its replacement was still at the exit."""
+    found = replayed(draw(2026111812, 1764), only=[13])
+    assert found.violations == []
+    assert found.faults == {"wrong_button": 1}
+
+
+def test_a_deck_is_loaded_where_it_is_dealt_from() -> None:
+    """It lay in the manual shoe when somebody changed the method to dealing by hand, and it was reported as loaded."""
+    found = replayed(draw(2026111812, 1925), only=[5, 8, 16])
+    assert found.violations == []
+    assert found.faults["wrong_button"] == 1
+
+
 @pytest.mark.parametrize(("shift", "only"), [(208, (4, 6)), (2090, (3, 4))])
 def test_a_foreign_card_in_the_place_of_one_that_is_gone_is_counted_until_it_is_seen(
     shift: int, only: tuple[int, ...]

@@ -321,9 +321,12 @@ def _stub_first(d: Decision) -> Refusal | None:
     return Refusal("the stub must be counted in this round", "it has been counted", (Rule.STUB_COUNT_DUE,))
 
 
+@enforces(Rule.FACE_UP)
 @handles(PlayersActed)
 def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
-    """Every player has decided."""
+    """Every player has decided, on all of their cards: a card that takes the place of another must be in the hand."""
+    if next_stack(d.round) is not None and not waits_for_players(d.round):
+        return Refusal("a hand still lacks a card", "it has been taken from the shoe", (Rule.FACE_UP,))
     refusal = _stub_first(d) if not d.state.setup.game.extra_cards else None
     if refusal is None:
         d.emit(AllActed(round=d.round.number, who=act.who), Rule.REVEAL_DEALER)
