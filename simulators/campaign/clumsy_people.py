@@ -34,6 +34,7 @@ from simulators.table.people import WHO, People, asked_to_confirm, taken
 
 IGNORED_S = 90.0  # how long people go on under a warning, if the table lets them
 LOOK_S = 1.0  # how often somebody who waits looks around
+DISPUTED = 0.4  # how often somebody requests the hands of a round, each time the round has come further
 SHORT_CUT = 5  # cards from the top, and less than allowed
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError, act.RequestHands)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
@@ -58,6 +59,7 @@ class ClumsyPeople(People):
         self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, all in all
         self.in_one_pile = house.shift.number % 4 == 2
+        self._disputes: set[tuple[int, str]] = set()  # the rounds about which a player may have complained, and when
         house.confuse = self.confuse
 
     # --- mishaps ------------------------------------------------------------------------------------------------------
@@ -211,6 +213,7 @@ class ClumsyPeople(People):
         if wrong:
             self._wrong_deck(wrong)
         self._tidy_rack()
+        self._dispute()
         return self._back_to_normal() or super().chore()
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
@@ -304,6 +307,26 @@ class ClumsyPeople(People):
         return True
 
     # --- what no guide can know ---------------------------------------------------------------------------------------
+
+    def _dispute(self) -> None:
+        """A player complains about a hand, and somebody requests the cards of the round, whether or not it is void.
+
+        Whether this happens depends on the shift and the round alone, so that the other mishaps do not change.
+        """
+        house, state = self.unlucky, self.unlucky.state
+        if not (self.unlucky.setup.shuffler and self.unlucky.setup.shuffler.recognises and state.rounds):
+            return
+        when = "over" if state.round is None else "void" if state.round.void else "played"
+        if (state.rounds, when) in self._disputes:
+            return
+        self._disputes.add((state.rounds, when))
+        rng = random.Random(f"{house.shift.seed}/{house.shift.number}/dispute/{state.rounds}/{when}")
+        if rng.random() < DISPUTED:
+            role = Role.FLOOR if rng.random() < 0.8 else Role.DEALER
+            reason = "a player disputes a hand" if rng.random() < 0.9 else " "
+            made = self.report(act.RequestHands(who=WHO[role], role=role, round=state.rounds, reason=reason))
+            answer = "granted" if made and taken(made) else "refused"
+            house.note(f"{answer}, requested by {WHO[role]}: the hands of round {state.rounds}, which is {when}")
 
     def _take_in_the_dark(self) -> None:
         """The host is off and its screen with it; a stack that comes out is taken all the same."""

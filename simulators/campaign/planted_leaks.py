@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core import decision
+from controller.core.actions import RequestHands, Role
 from controller.core.changes.change import CHANGES
 from controller.core.decision import Decision
 from controller.core.events.devices import CardsPresented, DeviceCounted
 from controller.core.events.event import Entry, Event
-from controller.core.events.rounds import StackDispensed, StackTakenToHand
+from controller.core.events.rounds import HandsRequested, RoundVoided, StackDispensed, StackTakenToHand
 from controller.core.reports import Report
-from controller.core.rules import devices
+from controller.core.rules import devices, recognising
 from controller.core.state import State
 from controller.daemon import live_table
 from controller.games.rulebook import Rule
@@ -65,18 +66,41 @@ def _hand_stored_when_taken() -> list[Swap]:
 
 @defect("the shoe is asked for the cards of a hand as soon as they are taken", setup=RECOGNISES)
 def _hand_asked_for_early() -> list[Swap]:
-    change, decide = CHANGES[StackTakenToHand], live_table.LiveTable._decide
+    return _asked_for_with(StackTakenToHand)
 
-    def wanted(state: State, event: StackTakenToHand) -> None:
+
+@defect("the shoe is asked for the hands of a round as soon as it is void", "jam", setup=RECOGNISES)
+def _void_hands_asked_for() -> list[Swap]:
+    return _asked_for_with(RoundVoided)
+
+
+def _asked_for_with(kind: type[Event]) -> list[Swap]:
+    """The shoe is asked for all hands that it knows when an event of this kind is stored."""
+    change, decide = CHANGES[kind], live_table.LiveTable._decide
+
+    def wanted(state: State, event: Event) -> None:
         change(state, event)
         for stack in state.devices["shoe"].dealt:
             stack.wanted = True
 
     def asking(self: live_table.LiveTable, report: Report, now: float, ts: str) -> list[Entry]:
         entries = decide(self, report, now, ts)
-        if any(isinstance(entry.event, StackTakenToHand) for entry in entries):
+        if any(isinstance(entry.event, kind) for entry in entries):
             for question in self.questions("shoe"):
                 self._ask("shoe", question)
         return entries
 
-    return [(CHANGES, StackTakenToHand, wanted), (live_table.LiveTable, "_decide", asking)]
+    return [(CHANGES, kind, wanted), (live_table.LiveTable, "_decide", asking)]
+
+
+@defect("the hands of a round that is being played can be requested", setup=RECOGNISES)
+def _hands_requested_in_play() -> list[Swap]:
+    def request(d: Decision, act: RequestHands) -> None:
+        d.emit(HandsRequested(round=act.round, reason=act.reason, who=act.who), Rule.COLLECT_HANDS)
+
+    return everywhere(recognising.request_hands, request)
+
+
+@defect("a dealer can request the hands of a void round", "jam", setup=RECOGNISES)
+def _hands_requested_by_a_dealer() -> list[Swap]:
+    return [(RequestHands, "roles", (Role.FLOOR, Role.DEALER))]

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from controller.core.actions import Role
 from controller.core.events import read
 from controller.core.events.event import Entry
 from controller.games.game import Method
@@ -22,6 +23,7 @@ from simulators.campaign.deck_witness import EXITS, HELD, OUTPUT, SHOE, DeckWitn
 from simulators.campaign.luck import Shift
 from simulators.devices.cards import DECK_SIZE, CardPlace, Spot
 from simulators.table.hands import DEALERS_SEAT, SOURCE
+from simulators.table.people import WHO
 
 STACK: Final = 3
 STUB_ROUNDS: Final = 5
@@ -365,9 +367,13 @@ class Witness(DeckWitness):
         self._turned_over.add(round_.number)
 
     def _requested(self, event: Entry) -> None:
-        number = event.data["round"]
+        """Only a floorperson may request hands, with a reason, and only those of a void round."""
+        number, who, reason = event.data["round"], event.data.get("who", ""), event.data.get("reason", "")
         self.check("nothing hidden told", number in self._void_rounds, f"the hands of round {number} were requested")
+        proper = who == WHO[Role.FLOOR] and bool(reason.strip())
+        self.check("nothing hidden told", proper, f"{who} requested the hands of round {number}: {reason!r}")
         self._turned_over.add(number)
+        self.recoveries["hands requested"] += 1
 
     def _recognised(self, event: Entry) -> None:
         """What is told must have been turned over, and have been out of the shoe when the hand got its cards."""

@@ -14,8 +14,9 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from simulators.campaign.checks import CHECKS
 from simulators.campaign.clumsy_people import ClumsyPeople
-from simulators.campaign.luck import KINDS, draw
+from simulators.campaign.luck import DEFECT_SETUPS, KINDS, draw
 from simulators.campaign.planted_defects import DEFECTS, planted
+from simulators.campaign.planting import RECOGNISES
 from simulators.campaign.report import Report, as_html
 from simulators.campaign.run import CampaignResult, Violation, campaign, hunt, play_shift
 from simulators.campaign.shrink import repeat, shrink
@@ -58,6 +59,16 @@ def test_the_result_does_not_depend_on_the_processes() -> None:
 @pytest.mark.parametrize("name", [*DEFECTS][::12])  # all of them: tests/campaign
 def test_a_planted_defect_is_caught(name: str) -> None:
     assert hunt(name, 1).caught_by in CHECKS
+
+
+def test_the_hands_of_void_rounds_are_requested_and_only_then_recorded() -> None:
+    requested = 0
+    for number in range(3):
+        found = play_shift(draw(SEED, number, 1.0, setup=DEFECT_SETUPS[RECOGNISES], kinds=("jam",)))
+        assert found.violations == []
+        requested += found.recoveries.get("hands requested", 0)
+    assert requested > 0
+    assert hunt("void_hands_asked_for", 1).caught_by == "nothing hidden told"
 
 
 def test_there_are_enough_defects_and_none_stays_behind() -> None:
