@@ -12,15 +12,26 @@ import msgspec
 
 from controller.core import ledger
 from controller.core.actions import Action, Configure, Role
+from controller.core.commands import COMMANDS
 from controller.core.events import KINDS
 from controller.core.machines import DeckState, DeviceState, TableState
+from controller.core.rules.service import OUT_HOW
 from controller.core.rules.warnings import WARNINGS
 from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.step import ACTIONS
 from controller.daemon.config import parse_toml
 from controller.games import rulebook_of
 from controller.games.game import Method
-from firmware_bridge.wire.messages import Capability
+from firmware_bridge.wire.messages import (
+    AnyEvent,
+    ButtonName,
+    Capability,
+    Cycle,
+    DoorState,
+    FaultCode,
+    Outcome,
+    PowerCause,
+)
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 from simulators.table.hands import DEALERS_SEAT
 from simulators.table.house import deck_names
@@ -54,6 +65,23 @@ _ONLY_WITH: Final[dict[tuple[str, str], Collection[str]]] = {
 _ENUMS: Final[dict[str | int, type[StrEnum]]] = {"fault": FaultName, "mend": FaultName, "role": Role, "method": Method}
 _NEEDED: Final = {"load": "deck", "move": "to", "swap": "deck", "fault": "device", "mend": "device", "door": "device"}
 _IN_THE_STEP: Final = ("deck", "back", "device", "seats")  # fields of an action that are keys of the step
+# What fields of events can be, whatever the table is like.
+_VALUES: Final[dict[str, Collection[str]]] = {
+    "action": ACTIONS,
+    "button": [one.name.lower() for one in ButtonName],
+    "cause": [one.name.lower() for one in PowerCause],
+    "code": [one.name.lower() for one in FaultCode],
+    "command": COMMANDS,
+    "cycle": [one.name.lower() for one in Cycle],
+    "door": [one.name.lower() for one in DoorState],
+    "event": [kind.__name__ for kind in AnyEvent.__args__],
+    "how": OUT_HOW,
+    "method": [str(method) for method in Method],
+    "name": COMMANDS,
+    "needs": [str(role) for role in Role],
+    "outcome": [one.name.lower() for one in Outcome],
+    "role": [str(role) for role in Role],
+}
 LONGEST_S: Final = 10 * 365 * 86_400.0  # what a step may take
 
 
@@ -218,12 +246,22 @@ class _Words:
         decks = (*self.decks, *sorted(named - set(self.decks)))
         places = _ledger_places(self.setup)
         of_whom = (*ledger.IN_DEVICE, *decks)
+        devices = tuple(ledger.IN_DEVICE)
+        warnings = [f"{name}.{warning}" for name in of_whom for warning in WARNINGS]
         self.names: dict[str, Collection[str]] = {  # what the fields of events with these names can be
-            "device": tuple(ledger.IN_DEVICE),
+            **_VALUES,
+            "device": devices,
+            "by_device": devices,
             "deck": decks,
+            "decks": decks,
+            "of_deck": decks,
             "place": places,
+            "places": places,
+            "moves": places,
             "target": places,
-            "warning": [f"{name}.{warning}" for name in of_whom for warning in WARNINGS],
+            "warning": warnings,
+            "warnings": warnings,
+            "why": self.clauses,
         }
 
     def check(self) -> None:
@@ -379,8 +417,8 @@ class _Words:
                 msgspec.convert(value, fields[key])
             except msgspec.ValidationError as error:
                 raise _Wrong(place, f"{key} of {what}: {error}") from None
-            if isinstance(value, str) and value and key in self.names:
-                _known(place, key, value, self.names[key])
+            for word in _strings(value) if key in self.names else ():
+                _known(place, key, word, self.names[key])
 
     def _state(self, path: TomlPath, expected: ExpectedState) -> None:
         if expected.table:
@@ -402,6 +440,15 @@ class _Words:
     def _check(self, path: TomlPath, step: ScenarioStep) -> None:
         assert step.check
         self._state((*path, "check"), step.check)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The words in a value: itself, or those in a list or in the lists in it."""
+    if isinstance(value, list):
+        for part in value:
+            yield from _strings(part)
+    elif isinstance(value, str) and value:
+        yield value
 
 
 def _ledger_places(setup: Setup) -> list[str]:

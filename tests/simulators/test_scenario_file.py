@@ -84,6 +84,35 @@ def test_a_misspelt_data_key_is_an_error_that_names_the_fields_of_the_event(time
             'event = "command.given", data = { command = { nmae = "Lock" } }',
             "data: command: command of event command.given has no field 'nmae'; did you mean 'name'?",
         ),
+        (
+            'event = "command.given", data = { command = { name = "Ejct" } }, times = 0',
+            "data: command: unknown name 'Ejct'; did you mean 'Eject'?",
+        ),
+        (
+            'event = "cycle.completed", data = { command = "Shufle" }, times = 0',
+            "data: unknown command 'Shufle'; did you mean 'Shuffle'?",
+        ),
+        (
+            'event = "device.reported", data = { event = "CardPresent" }, times = 0',
+            "data: unknown event 'CardPresent'; did you mean 'CardsPresent'?",
+        ),
+        (
+            'event = "device.reported", data = { door = "opn" }, times = 0',
+            "data: unknown door 'opn'; did you mean 'open'? Expected one of ",
+        ),
+        (
+            'event = "deck.loaded", data = { method = "hands" }, times = 0',
+            "data: unknown method 'hands'; did you mean 'hand'?",
+        ),
+        (
+            'event = "device.out_of_service", data = { how = "coverd" }, times = 0',
+            "data: unknown how 'coverd'; did you mean 'covered'? Expected one of covered, removed, marked",
+        ),
+        (
+            'event = "deck.loaded", data = { moves = [["tabel", "shoe", 53]] }, times = 0',
+            "data: unknown moves 'tabel'; did you mean 'table'?",
+        ),
+        ('event = "round.voided", data = { why = ["13.Z"] }, times = 0', "data: unknown why '13.Z'; did you mean '13."),
         ('event = "round.voided", tiems = 0', "unknown key 'tiems'; did you mean 'times'?"),
         (
             'event = "round.voided", after = "round.starts"',
