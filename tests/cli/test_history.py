@@ -210,6 +210,9 @@ def test_with_the_daemon_down_its_journal_is_read(
     monkeypatch.setattr(client, "SOCKETS", (tmp_path / "a", tmp_path / "b"))
     monkeypatch.setattr(journal_option, "SIMULATED", tmp_path / "none")
     monkeypatch.setattr(journal_option, "DEFAULT", tmp_path / "none")
+    monkeypatch.setattr(journal_option, "DEFAULT", Path(journal))
+    assert lines_of(shoectl("round", "2"))[0] == "round 2: completed, deck blue-1, automated shoe"
+    monkeypatch.setattr(journal_option, "DEFAULT", tmp_path / "none")
     for verb in ("events", "rounds"):
         assert "no daemon is running" in complaint(shoectl(verb))
         monkeypatch.setattr(journal_option, "DEFAULT", Path(journal))

@@ -20,12 +20,14 @@ import structlog
 from click.testing import Result
 
 from controller.cli import progress
-from controller.journal import Journal, NewEvent, StoredEvent
+from controller.daemon.live_table import CODE_VERSION
+from controller.journal import Checkpoint, Journal, NewEvent, StoredEvent
 from tests.journal.test_chain import TS
-from tests.journal.test_store import by_hand, filled, new
+from tests.journal.test_store import by_hand, filled, forge, new
 from tests.support import shoectl as command
 from tests.support import terminal
 from tests.support.jammed import journal_of_a_jam
+from tests.support.snapshots import save_state
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +99,29 @@ def test_verify_names_the_first_bad_event(path: Path) -> None:
     result = shoectl("verify", path, "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == {"ok": False, "bad": 3, "reason": "its content does not match its hash"}
+
+
+def test_verify_reports_a_forged_saved_state_although_the_chain_is_intact(path: Path) -> None:
+    filled(path, 4)
+    with Journal(path) as journal:
+        save_state(journal, 4, b"7 rounds", CODE_VERSION)
+    assert "5 events, chain intact" in done("verify", path)
+    forge(path, 4, b"777 rounds", CODE_VERSION)
+    result = shoectl("verify", path, "--json")
+    assert result.exit_code == 1
+    said = json.loads(result.stdout)
+    assert (said["ok"], said["bad"]) == (False, 4)
+    assert "its digest is not the one that event 5 records" in said["reason"]
+
+
+def test_verify_finds_an_end_that_was_cut_off_by_the_mark_of_the_journal(path: Path) -> None:
+    events = filled(path, 5)
+    with Journal(path) as journal:
+        journal.mark_verified(Checkpoint(4, events[3].hash))
+    change(path, "DELETE FROM events WHERE seq > 3")
+    result = shoectl("verify", path, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["bad"] == 4
 
 
 def test_verify_against_a_head_that_was_written_down(path: Path) -> None:
