@@ -185,6 +185,43 @@ def test_cards_that_appear_in_a_shoe_before_any_deck_is_ready() -> None:
     assert house.at() is TableState.BETTING
 
 
+@clause("5.A", "5.D", "10.A")
+def test_cards_that_were_put_into_the_shoe_while_the_table_was_closed_are_noticed_when_it_opens() -> None:
+    house = House(BY_DEALER)
+    sensed(house, "shoe", Place.SHOE, True)
+    assert house.find("cards.unexpected") == []
+    house.ask(act.OpenTable)
+    assert [(e.data["device"], e.data["place"]) for e in house.find("cards.unexpected")] == [("shoe", "shoe")]
+    assert "shoe.cards" in house.state.warnings
+    house.receive("red-1", "red")
+    house.work()
+    assert house.at() is TableState.BETTING
+    same_after_snapshot(house)
+
+
+@clause("5.A", "5.D", "10.A")
+@pytest.mark.parametrize("taken_out_again", [False, True])
+def test_cards_that_were_put_into_a_covered_shoe_are_noticed_when_it_is_used_again(taken_out_again: bool) -> None:
+    house = House(BY_DEALER).open()
+    house.ask(act.EmptyDevice, "shoe")
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    sensed(house, "shoe", Place.SHOE, True)
+    if taken_out_again:
+        sensed(house, "shoe", Place.SHOE, False)
+    assert house.find("cards.unexpected") == []
+    house.ask(act.PutInService, "shoe")
+    assert len(house.find("cards.unexpected")) == int(not taken_out_again)
+    assert ("shoe.cards" in house.state.warnings) is not taken_out_again
+
+
+def test_a_deck_that_stayed_in_a_covered_shoe_is_not_unexpected() -> None:
+    house = House(BY_DEALER).open()
+    sensed(house, "shoe", Place.SHOE, True)
+    house.ask(act.TakeOutOfService, "shoe", "covered")
+    house.ask(act.PutInService, "shoe")
+    assert house.find("cards.unexpected") == []
+
+
 @clause("10.A")
 def test_cards_put_into_an_automated_shoe_that_is_not_dealt_from_are_not_its_deck() -> None:
     house = House(BY_DEALER).open()

@@ -50,7 +50,8 @@ from controller.core.events.table import (
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import canonical, place_name, state_name
 from controller.core.rules.gathering import lock_out
-from controller.core.rules.guards import decks_wanted, inside, moved_by, self_reshuffling
+from controller.core.rules.guards import decks_wanted, in_service, inside, moved_by, self_reshuffling
+from controller.core.rules.presence import look_inside
 from controller.core.rules.warnings import cause_gone, warn
 from controller.core.setup import setup_fault
 from controller.core.state import Deck, deck_with_back
@@ -81,6 +82,9 @@ def open_table(d: Decision, act: OpenTable) -> Refusal | None:
     if not d.state.configured:
         return Refusal("the table is not set up", "it has been set up")
     d.emit(TableOpened(who=act.who), Rule.INSPECT_DECK)
+    for name in d.state.devices:
+        if in_service(d.state, name):
+            look_inside(d, name)
     return None
 
 

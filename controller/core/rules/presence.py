@@ -85,6 +85,16 @@ def cards_appeared(d: Decision, name: str, place: str) -> None:
     _unproven(d, name, f"unexpected cards were put into the {name}")
 
 
+def look_inside(d: Decision, name: str) -> None:
+    """A device is used from now on. Cards may have been put into it while nothing followed from what it reported.
+
+    What is in its infeed does no harm: a deck is put in there and named by a person.
+    """
+    for place, present in list(d.state.devices[name].sensed.items()):
+        if present and place != ledger.INFEED and place in ledger.IN_DEVICE[name]:
+            cards_appeared(d, name, place)
+
+
 @enforces(Rule.SHUFFLE, Rule.WRONG_COUNT, Rule.LOAD_SHOE)
 def _unproven(d: Decision, name: str, what: str) -> None:
     """It is not certain which cards are in this device now."""

@@ -30,14 +30,14 @@ from controller.core.events.devices import (
     DeviceOutOfService,
 )
 from controller.core.events.table import MethodChanged
-from controller.core.machines import IN_A_ROUND, DeckState, DeviceState
+from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
 from controller.core.refusal import Refusal
 from controller.core.rules.commands import give
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.links import refuse
 from controller.core.rules.opening import pass_turn
-from controller.core.rules.presence import harmed
+from controller.core.rules.presence import harmed, look_inside
 from controller.core.rules.warnings import cause_gone, restore_fault
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -181,6 +181,8 @@ def put_in(d: Decision, act: PutInService) -> Refusal | None:
         for warning in ("lost", "refused"):
             cause_gone(d, f"{act.device}.{warning}")
         restore_fault(d, act.device)
+        if d.state.table is not TableState.CLOSED:
+            look_inside(d, act.device)
     elif device.refused and not device.told:
         refuse(d, act.device, device.boot, device.refused)
     return None
