@@ -134,7 +134,7 @@ def accept_prepared(d: Decision, act: AcceptDeck) -> Refusal | None:
     deck = d.state.decks[act.deck]
     if not deck.prepared:
         return Refusal(f"deck {act.deck} was not prepared beforehand", "the dealer inspects it", (Rule.INSPECT_DECK,))
-    if act.who == deck.brought_by:
+    if act.who.casefold() == deck.brought_by.casefold():
         return Refusal(
             "the person who brought a prepared deck cannot accept it",
             "another person accepts it",
