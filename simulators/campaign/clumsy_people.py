@@ -59,6 +59,10 @@ class ClumsyPeople(People):
         self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, all in all
         self.in_one_pile = house.shift.number % 4 == 2
+        kind = house.setup.shuffler
+        alternating = len(house.setup.backs) == 2 and kind is not None and not kind.counts
+        self._counts_every_other = alternating and house.shift.number % 3 == 0  # so that one deck is never counted
+        self._prepared = alternating and house.shift.number % 2 == 0  # decks come inspected and shuffled
         self._disputes: set[tuple[int, str]] = set()  # the rounds about which a player may have complained, and when
         house.confuse = self.confuse
 
@@ -214,6 +218,7 @@ class ClumsyPeople(People):
             self._wrong_deck(wrong)
         self._tidy_rack()
         self._dispute()
+        self._want_count()
         return self._back_to_normal() or super().chore()
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
@@ -307,6 +312,18 @@ class ClumsyPeople(People):
         return True
 
     # --- what no guide can know ---------------------------------------------------------------------------------------
+
+    def bring(self, back: str, *, prepared: bool = False) -> list[Entry]:
+        """A deck comes to the table, in some shifts inspected and shuffled beforehand."""
+        return super().bring(back, prepared=prepared or self._prepared)
+
+    def _want_count(self) -> None:
+        """In some shifts the dealer wants the stub counted in every other round, whether or not it is due."""
+        state = self.unlucky.state
+        if not self._counts_every_other or state.table is not TableState.DEALING:
+            return
+        if state.round and state.round.number % 2 and not state.round.count_wanted:
+            self.report(act.WantStubCount(who=WHO[Role.DEALER], role=Role.DEALER))
 
     def _dispute(self) -> None:
         """A player complains about a hand, and somebody requests the cards of the round, whether or not it is void.

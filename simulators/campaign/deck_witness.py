@@ -54,6 +54,7 @@ class DeckWitness(Books):
         self._out: set[str] = set()
         self._last_back = ""
         self._uncounted = 0
+        self._uncounted_of: dict[str, int] = {}  # the rounds of each deck since its own cards were counted
         self._out_of_service: set[str] = set()
         self._round: WitnessedRound | None = None
         self._boots: dict[str, int] = {}
@@ -150,10 +151,10 @@ class DeckWitness(Books):
             deck = event.data["deck"]
             counted = self._counted.get(deck)
             self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
-        self._uncounted = 0
+        self._stub_counted(event)
 
     def _stub_counted(self, event: Entry) -> None:
-        self._uncounted = 0
+        self._uncounted = self._uncounted_of[event.data["deck"]] = 0
 
     def _gone(self, event: Entry) -> None:
         self._out.add(event.data["deck"])

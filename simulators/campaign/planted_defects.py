@@ -113,6 +113,19 @@ def _stub_count_skipped() -> list[Swap]:
     return [*everywhere(guards.stub_overdue, never), *everywhere(guards.stub_count_due, lambda state: False)]
 
 
+@defect("a count of one deck's stub counts for the other deck too", setup=COUNTS_NOT)
+def _one_deck_counted_for_both() -> list[Swap]:
+    return everywhere(guards.rounds_uncounted, lambda state: state.rounds_uncounted)
+
+
+@defect("a second deck that came shuffled is not put into the shuffler", setup=COUNTS_NOT)
+def _second_prepared_deck_left_out() -> list[Swap]:
+    def waits(state: State, name: str) -> bool:
+        return state.decks[name].state in (DeckState.STACKED, DeckState.RACKED)
+
+    return everywhere(shuffling.waits_for_shuffler, waits)
+
+
 @defect("a deck that is locked out goes on to the next shuffle", "miscount", "missing_card")
 def _locked_out_deck_returns() -> list[Swap]:
     right = gathering.lock_out

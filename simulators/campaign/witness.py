@@ -281,6 +281,8 @@ class Witness(DeckWitness):
             counted = self._counted.get(deck, DECK_SIZE)
             self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt, counted were {counted}")
             self.check("stub counted", self._uncounted < STUB_ROUNDS, f"{self._uncounted} rounds without a count")
+            own = self._uncounted_of.get(deck, 0)
+            self.check("stub counted", own < STUB_ROUNDS, f"{own} rounds of deck {deck} without a count")
         how = "machine" if deck in self._shuffled else self._by_hand.get(deck, "not at all")
         self.check("shuffled deck", how in ("machine", "cut"), f"deck {deck} was shuffled: {how}")
         life_s = self.setup.game.life_h[self._method] * HOUR_S
@@ -304,6 +306,7 @@ class Witness(DeckWitness):
         self._by_hand.pop(deck, None)
         self._last_back = self._backs[deck] if two else ""
         self._uncounted += 1
+        self._uncounted_of[deck] = self._uncounted_of.get(deck, 0) + 1
         self._wagers = set(event.data["seats"])
         self.wagered = False
         self._round = WitnessedRound(event)
@@ -428,7 +431,7 @@ class Witness(DeckWitness):
         left = self.lying(deck, places)
         self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
         self.recoveries["voids completed"] += 1
-        self._uncounted = 0
+        self._uncounted = self._uncounted_of[deck] = 0
         self._round = None
 
     # --- warnings -----------------------------------------------------------------------------------------------------
