@@ -39,3 +39,11 @@ def test_one_file_is_tested_without_lint() -> None:
     )
     assert f"pytest {file}\n" in said.stdout
     assert "mypy" not in said.stdout
+
+
+@pytest.mark.parametrize(("given", "seed"), [(["SEED=7"], "campaign --seed 7 --rounds"), ([], "campaign  --rounds")])
+def test_a_campaign_takes_a_seed_and_has_none_of_its_own(given: list[str], seed: str) -> None:
+    said = subprocess.run(
+        ["make", "-n", "campaign", *given], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert seed in said.stdout
