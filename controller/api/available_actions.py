@@ -16,18 +16,17 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from controller.api.requests import Credentials
-from controller.core import ledger
-from controller.core.actions import Action, AnyAction, CloseBets, Configure, CorrectCount, ReceiveDeck, Role
+from controller.core import ledger, step
+from controller.core.actions import Action, CloseBets, Configure, CorrectCount, ReceiveDeck, Role
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
+from controller.core.names import capital, command_name
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import State, decode, encode, requestable_rounds
 from controller.core.table import Table
 
 # `Configure` comes from the configuration file, never through the API.
-ACTIONS: dict[str, type[Action]] = {
-    str(kind.__struct_config__.tag): kind for kind in get_args(AnyAction) if kind is not Configure
-}
+ACTIONS = {name: kind for name, kind in step.ACTIONS.items() if kind is not Configure}
 _fields = functools.cache(msgspec.structs.fields)  # it evaluates the annotations on every call, 0.1 ms each
 _BY_WHOM = {"who", "role", "origin"}  # fields that do not come from the request
 LIST_HINT = "GET /api/v1/actions lists all actions"
@@ -43,8 +42,7 @@ class BadAction(Exception):
 
 def title(kind: type[Action]) -> str:
     """The label of the button: `Close bets` for `CloseBets`."""
-    name = "".join(f" {c.lower()}" if c.isupper() else c for c in kind.__name__).strip()
-    return name[0].upper() + name[1:]
+    return capital(command_name(kind.__name__))
 
 
 def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:

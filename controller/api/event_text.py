@@ -8,13 +8,13 @@ import msgspec
 
 from controller.core.events import KINDS
 from controller.core.events.event import Event
-from controller.core.names import spoken
+from controller.core.names import capital, spoken
 
 
 def event_text(event: Event) -> str:
     """What an event says, as one sentence."""
     said = event.sentence()
-    return (said[0].upper() + said[1:]).replace("..", ".")
+    return capital(said).replace("..", ".")
 
 
 def stored_text(kind: str, data: dict[str, Any]) -> str:

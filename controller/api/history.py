@@ -48,14 +48,17 @@ def check_kind(kind: str) -> None:
 
 def check_device(device: str) -> None:
     """ValueError, with the known ones, unless this is a device."""
-    if device not in DEVICES:
-        raise ValueError(f"unknown device {device!r}{nearest(device, DEVICES)}; expected one of {', '.join(DEVICES)}")
+    _check_word("device", device, DEVICES)
 
 
 def check_origin(origin: str) -> None:
     """ValueError, with the known ones, unless an action can come from there."""
-    if origin not in ORIGINS:
-        raise ValueError(f"unknown origin {origin!r}{nearest(origin, ORIGINS)}; expected one of {', '.join(ORIGINS)}")
+    _check_word("origin", origin, ORIGINS)
+
+
+def _check_word(what: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise ValueError(f"unknown {what} {word!r}{nearest(word, known)}; expected one of {', '.join(known)}")
 
 
 def check_times(since: str, until: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from controller.core.rules.guards import age_ms
 from controller.daemon.daemon import Daemon
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -82,7 +83,8 @@ def exposition(daemon: Daemon, totals: Totals, screens: int) -> str:
         *_family("journal_size_bytes", "gauge", "Size of the journal on disk.", [({}, journal_bytes(daemon))]),
     ]  # fmt: skip
     if state:
-        ages = [({"deck": n}, (now_ms - d.in_play_ms) / 1000) for n, d in state.decks.items() if d.in_play_ms >= 0]
+        played = {name: age_ms(deck, now_ms) for name, deck in state.decks.items()}
+        ages = [({"deck": name}, age / 1000) for name, age in played.items() if age is not None]
         out += _family("deck_age_seconds", "gauge", "How long a deck has been in play.", ages)
         out += _family("journal_events", "gauge", "Number of the last event.", [({}, state.seq)])
         out += _family("warnings", "gauge", "Warnings not yet cleared.", [({}, len(state.warnings))])

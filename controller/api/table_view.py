@@ -6,32 +6,15 @@ from typing import Any
 
 from controller.core import ledger
 from controller.core.flows import Flow
-from controller.core.guide import device_step, next_step, warning_step
+from controller.core.guide import UNCOUNTED, device_step, next_step, warning_step
 from controller.core.machines import DeckState, TableState
-from controller.core.names import command_name, place_name, state_name
+from controller.core.names import capital, command_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
-from controller.core.rules.guards import counts, in_service, life_ms, rounds_uncounted
+from controller.core.rules.guards import age_ms, counts, in_service, left_ms, life_ms, rounds_uncounted
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
-
-# What removes the cause of a warning.
-_REMEDY = {
-    "jam": "Free the jam in the {device}, then confirm it",
-    "fail": "Switch the {device} off and on, or take it out of service",
-    "lost": "Check the cable and power of the {device}, or take it out of service",
-    "cycle": "Check the {device}",
-    "restart": "Check the {device}",
-    "count": "Gather deck {deck}; a floorperson finds the missing cards or declares them missing",
-    "door": "Close the door of the {device}",
-    "gap": "Take every card out of the {device}; then a floorperson or technician accepts it",
-    "cards": "Take all cards out of the {device} and check that it is empty",
-    "refused": "Connect the right {device}, switch it off and on, or take it out of service",
-    "replaced": "Check that this {device} belongs to the table",
-    "flood": "Check the {device}",
-}
-
-_CLEARED_BY = {"floor": "floorperson", "technician": "floorperson or technician"}
+from controller.core.warning_kinds import cleared_by, remedy
 
 
 def table_view(state: State, now_ms: int) -> dict[str, Any]:
@@ -137,8 +120,7 @@ def _round(state: State, round_: Round) -> dict[str, Any]:
 
 
 def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
-    played = deck.in_play_ms >= 0
-    life = life_ms(state)
+    age = age_ms(deck, now_ms)
     return {
         "name": name,
         "back": deck.back,
@@ -148,9 +130,9 @@ def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
         "total": sum(deck.cards.values()),
         "missing": deck.cards.get(ledger.MISSING, 0),
         "counted": deck.counted,
-        "age_ms": now_ms - deck.in_play_ms if played else None,
-        "life_ms": life,
-        "left_ms": max(0, deck.in_play_ms + life - now_ms) if played else None,
+        "age_ms": age,
+        "life_ms": life_ms(state),
+        "left_ms": None if age is None else left_ms(state, age),
         "change_due": deck.change_due,
         "due": name == due_deck(state),
     }
@@ -176,8 +158,7 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
 def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
     """A warning. If its device is out of service it is set aside: it remains, but blocks only that device."""
     aside = bool(warned.device) and not in_service(state, warned.device)
-    remedy = _REMEDY.get(key.rpartition(".")[2], "Remove the cause").format(device=warned.device, deck=warned.deck)
-    steps = [{"text": remedy, "done": warned.gone}]
+    steps = [{"text": remedy(key), "done": warned.gone}]
     if aside:
         out = state.devices[warned.device].out_how
         steps = [
@@ -197,10 +178,7 @@ def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
         "do": [] if aside else _ways_out(warning_step(state, [key])),
         "steps": [
             *steps,
-            {
-                "text": f"A {_CLEARED_BY.get(warned.needs, warned.needs)} clears the warning",
-                "done": False,
-            },
+            {"text": capital(f"{cleared_by(warned.needs)} clears the warning"), "done": False},
         ],
     }
 
@@ -241,10 +219,8 @@ def _void_steps(state: State) -> list[dict[str, Any]] | None:
 
 def _gathering(place: str, deck: str) -> str:
     """What to do at a place of a void round. It does not say how many cards to expect there: people count them."""
-    if place == ledger.TAKEN:
-        return "Put the cards last taken from the shoe on the pile"
-    if place == ledger.FREED:
-        return "Put the cards taken out of the jam on the pile"
+    if place in UNCOUNTED:
+        return f"Put the cards {UNCOUNTED[place]} on the pile"
     if place == ledger.MISSING:
         return f"Account for the missing or surplus cards of deck {deck}"
     return (

@@ -11,9 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
-from controller.core import ledger
 from controller.core.decision import cite
-from controller.core.guide import allowed_actions, current_step, gather_step, with_correction
+from controller.core.guide import allowed_actions, current_step, gather_step, removal_step, with_correction
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.gathering import GATHERED_STATES, UNABLE
 from controller.core.rules.guards import (
@@ -23,7 +22,7 @@ from controller.core.rules.guards import (
     moved_by,
     wrong_number_of_decks,
 )
-from controller.core.rules.opening import UNOPENED
+from controller.core.rules.opening import UNOPENED, elsewhere
 from controller.core.state import State
 from controller.core.step import Offer, Step
 from controller.games.game import Method
@@ -31,7 +30,6 @@ from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver
 
 _NEEDS = {"shoe": Method.AUTOMATED_SHOE, "shuffler": Method.HAND}  # the dealing method that needs this device
-_OUTSIDE = {ledger.TABLE, ledger.RACK, ledger.GONE}  # a deck with all its cards here can leave the table
 
 
 class Goal(StrEnum):
@@ -103,7 +101,6 @@ def _close(state: State, about: str, now_ms: int) -> list[_Part]:
 
 
 def _change_deck(state: State, deck: str, now_ms: int) -> list[_Part]:
-    leave: Offer = {"action": "remove_deck", "deck": deck}
     gone = deck in state.retired
     enough = gone and len(state.decks) >= decks_wanted(state)
     opened = all(found.state not in {*UNOPENED, DeckState.LOCKED_OUT} for found in state.decks.values())
@@ -114,7 +111,7 @@ def _change_deck(state: State, deck: str, now_ms: int) -> list[_Part]:
         out,
         (
             Task(f"A floorperson takes deck {deck} off the table", gone),
-            lambda: Step(f"A floorperson takes deck {deck} off the table.", why, (Rule.DECK_AGE,), (leave,)),
+            lambda: removal_step(deck, why, (Rule.DECK_AGE,)),
         ),
         (Task("Bring the new deck", enough), lambda: current_step(state, now_ms)),
         (Task("Inspect, verify, spread, wash and stack it", enough and opened), lambda: current_step(state, now_ms)),
@@ -164,7 +161,7 @@ def _round_over(state: State, now_ms: int) -> list[_Part]:
 def _deck_out(state: State, name: str) -> _Part:
     """A deck comes out of the device, the manual shoe or the hand."""
     deck = state.decks[name]
-    done = set(deck.cards) <= _OUTSIDE and deck.state not in (DeckState.IN_PLAY, DeckState.VOIDED)
+    done = not elsewhere(deck) and deck.state not in (DeckState.IN_PLAY, DeckState.VOIDED)
 
     def how() -> Step:
         moving = moved_by(state, name)

@@ -13,7 +13,7 @@ from controller.core import ledger
 from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
-from controller.core.names import cards, place_name, sentence, warning_name
+from controller.core.names import cards, place_name, sentence
 from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, loose_places, next_place
@@ -33,6 +33,7 @@ from controller.core.rules.opening import elsewhere
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
+from controller.core.warning_kinds import OR_OUT_OF_SERVICE, before_out_of_service, warning_name
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Eject
@@ -49,7 +50,9 @@ _LOAD = {
     Method.MANUAL_SHOE: "Put deck {} into the manual shoe.",
     Method.HAND: "Take deck {} into your hand.",
 }
-_UNCOUNTED = {ledger.TAKEN: "last taken from the shoe", ledger.FREED: "that you took out of the jam"}
+# Which cards lie at a place where they have not been counted.
+UNCOUNTED = {ledger.TAKEN: "last taken from the shoe", ledger.FREED: "taken out of the jam"}
+_CLOCKWISE = "Cards are dealt clockwise, starting at the dealer's left."
 _LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)
 
 
@@ -119,9 +122,7 @@ def gather_step(state: State, name: str) -> Step:
     device = ledger.DEVICE_OF.get(place, "")
     gathered: Offer = {"action": "gather_cards", "deck": name, "place": place}
     if not place:
-        locked_out = f"Deck {name} is locked out."
-        leaves: Offer = {"action": "remove_deck", "deck": name}
-        return Step(f"A floorperson takes deck {name} off the table.", locked_out, (Rule.WRONG_COUNT,), (leaves,))
+        return removal_step(name, f"Deck {name} is locked out.", (Rule.WRONG_COUNT,))
     if place == ledger.MISSING:
         looking = _looking(state, name)
         if looking:
@@ -140,8 +141,8 @@ def gather_step(state: State, name: str) -> Step:
     loose = loose_places(state, name)
     several = len(loose) > 1
     at_once: tuple[Offer, ...] = ({"action": "gather_all", "deck": name},) if several else ()
-    if place in _UNCOUNTED:
-        text = f"Put the cards {_UNCOUNTED[place]} on the pile and count them."
+    if place in UNCOUNTED:
+        text = f"Put the cards {UNCOUNTED[place]} on the pile and count them."
         return Step(text, "They have not been counted.", do=(*at_once, gathered))
     if emptied_by_device(state, place):
         if not state.devices[device].at_exit:
@@ -167,6 +168,12 @@ def gather_step(state: State, name: str) -> Step:
         first, opened = _open_first(state, held[0] if held else "")
         text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {source}."
     return Step(text, why, do=(*opened, *at_once, gathered))
+
+
+def removal_step(name: str, why: str, rules: tuple[str, ...]) -> Step:
+    """The step in which a deck leaves the table."""
+    leaves: Offer = {"action": "remove_deck", "deck": name}
+    return Step(f"A floorperson takes deck {name} off the table.", why, rules, (leaves,))
 
 
 def _looking(state: State, deck: str) -> Step | None:
@@ -231,18 +238,18 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
             why = f"The journal is missing events from this device: {warned.text}."
             return Step(text, why, clause, ({"action": "accept_device", "device": warned.device},))
         if device:
-            text, opened, move = f"Check the {warned.device}", (), ByHand.CHECK
+            text, opened, move = before_out_of_service(key), (), ByHand.CHECK
             if device.online and key == f"{warned.device}.door":
                 # The device does not report a door that was closed while it was off.
                 first, opened = _open_first(state, warned.device)
                 text = f"{first}Close the {warned.device}; if it is closed, open it and close it again"
                 move = ByHand.CLOSE
             elif device.state is DeviceState.FAILED:
-                text = f"Switch the {warned.device} off and on"
+                text = before_out_of_service(f"{warned.device}.fail")
                 if not inside(state, warned.device):
                     text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
-                f"{text}, or have a floorperson take it out of service.",
+                f"{text}{OR_OUT_OF_SERVICE}.",
                 sentence(warned.text),
                 (*clause, Rule.OUT_OF_SERVICE),
                 (*opened, {"action": "take_out_of_service", "device": warned.device}),
@@ -290,8 +297,7 @@ def _waiting(state: State, now_ms: int) -> Step | None:
     if refusal:
         ready = [name for name, deck in state.decks.items() if not elsewhere(deck)]
         if len(ready) == 1:
-            text = f"A floorperson takes deck {ready[0]} off the table."
-            return _because(text, refusal, {"action": "remove_deck", "deck": ready[0]})
+            return removal_step(ready[0], sentence(refusal.reason), refusal.rules)
         return _because("A floorperson takes one of the decks off the table.", refusal, {"action": "remove_deck"})
     refusal = no_way_to_deal(state)
     loaded = [name for name, deck in state.decks.items() if deck.state is DeckState.LOADED]
@@ -309,22 +315,26 @@ def device_step(state: State, devices: dict[str, Device]) -> Step | None:
     """The step that the first of these devices asks for because it cannot be used, although there is no warning."""
     for name, device in devices.items():
         if device.state in (DeviceState.UNKNOWN, DeviceState.LOST):
-            text = f"Connect the {name} and switch it on, or have a floorperson take it out of service."
+            text = f"Connect the {name} and switch it on{OR_OUT_OF_SERVICE}."
             leave: Offer = {"action": "take_out_of_service", "device": name}
             cannot = f"cannot be used here: {device.refused}" if device.refused else "does not answer"
             why = sentence(f"the {name} {cannot}")
             return Step(text, why, do=(leave,), by_hand=ByHand.CHECK, device=name, role=Role.DEALER)
         if device.hindered:
-            again: Offer = {"action": "try_again", "device": name}
-            return Step(f"Check the {name} and try again.", _refused(state, name), do=(again,))
+            return _try_again(state, name)
     return None
+
+
+def _try_again(state: State, device: str, *rules: Rule) -> Step:
+    again: Offer = {"action": "try_again", "device": device}
+    return Step(f"Check the {device} and try again.", _refused(state, device), rules, (again,))
 
 
 def _decks(state: State, now_ms: int) -> Step | None:
     for name in state.decks:
         refusal = over_age(state, name, now_ms)
         if refusal:
-            old: Offer = {"action": "unload_deck" if _inside(state, name) else "remove_deck", "deck": name}
+            old: Offer = {"action": "unload_deck" if elsewhere(state.decks[name]) else "remove_deck", "deck": name}
             return _because(f"Take deck {name} out and remove it.", refusal, old)
     if len(state.decks) < decks_wanted(state):
         backs = {deck.back for deck in state.decks.values()}
@@ -394,25 +404,20 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if stack is None:
         return None
     if round_.method is not Method.AUTOMATED_SHOE:
-        return Step(
-            f"Deal to {place_name(stack.target)}.",
-            "From the dealer's left, clockwise.",
-            (Rule.DEALING,),
-            ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"}),
-        )
+        deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
+        return Step(f"Deal to {place_name(stack.target)}.", _CLOCKWISE, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
         what = "the face-up card to the rack" if round_.to_rack else "face down"
         return Step(
             f"Take the stack to {place_name(stack.target)}, {what}.",
-            "From the dealer's left, clockwise.",
+            _CLOCKWISE,
             (Rule.DEAL_STACKS,),
             by_hand=ByHand.TAKE,
             device="shoe",
         )
     if shoe.hindered:
-        again: Offer = {"action": "try_again", "device": "shoe"}
-        return Step("Check the shoe and try again.", _refused(state, "shoe"), (Rule.DEALING,), (again,))
+        return _try_again(state, "shoe", Rule.DEALING)
     return Step("Wait for the shoe.", f"It is forming the stack for {place_name(stack.target)}.")
 
 
@@ -428,10 +433,9 @@ def _stub(state: State) -> Step | None:
         taken: Offer = {"action": "remove_stub"}
         return Step(f"{first}Take the stub out.", "All hands have their cards.", (Rule.STUB_LEAVES,), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
-        due = (Rule.STUB_COUNT_DUE,)
-        return Step(
-            "Count the stub face down and enter the number.", "Its count is due.", due, ({"action": "count_stub"},)
-        )
+        counted: Offer = {"action": "count_stub"}
+        text = "Count the stub face down and enter the number."
+        return Step(text, "Its count is due.", (Rule.STUB_COUNT_DUE,), (counted,))
     return None
 
 
@@ -472,11 +476,6 @@ def _idle(state: State, now_ms: int) -> Step | None:
 def _round(state: State) -> Round:
     assert state.round is not None
     return state.round
-
-
-def _inside(state: State, name: str) -> bool:
-    """Whether a deck has to come out of a device, a shoe or the hand before it can leave the table."""
-    return not set(state.decks[name].cards) <= {ledger.TABLE, ledger.RACK}
 
 
 def _because(text: str, refusal: Refusal, *offers: Offer) -> Step:

@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+# A place of the ledger: its name, and where a number of cards was counted or is wrong.
 _PLACES: Final = {
-    "infeed": "the shuffler's infeed",
-    "shelves": "the inside of the shuffler",
-    "output": "the shuffler's output",
-    "tray": "the shuffler's tray",
-    "shoe": "the shoe",
-    "held": "the stack held in the shoe",
-    "exit": "the shoe's exit",
-    "manual_shoe": "the manual shoe",
-    "hand": "the dealer's hand",
-    "rack": "the discard rack",
-    "stub": "the stub",
-    "aside": "where they were set aside",
-    "taken": "the stack last taken from the shoe",
-    "freed": "the cards taken out of the jam",
-    "missing": "missing",
-    "gone": "gone for good",
-    "dealer": "the dealer",
-    "table": "the dealer's pile",
+    "infeed": ("the shuffler's infeed", "in the shuffler's infeed"),
+    "shelves": ("the inside of the shuffler", "inside the shuffler"),
+    "output": ("the shuffler's output", "in the shuffler's output"),
+    "tray": ("the shuffler's tray", "at the shuffler's exit"),
+    "shoe": ("the shoe", "in the shoe"),
+    "held": ("the stack held in the shoe", "in the stack held in the shoe"),
+    "exit": ("the shoe's exit", "at the shoe's exit"),
+    "manual_shoe": ("the manual shoe", "in the manual shoe"),
+    "hand": ("the dealer's hand", "in the dealer's hand"),
+    "rack": ("the discard rack", "in the discard rack"),
+    "stub": ("the stub", "in the stub"),
+    "aside": ("where they were set aside", "among those set aside"),
+    "taken": ("the stack last taken from the shoe", "in the stack last taken from the shoe"),
+    "freed": ("the cards taken out of the jam", "among those taken out of the jam"),
+    "missing": ("missing", "among those missing"),
+    "gone": ("gone for good", "at gone for good"),
+    "dealer": ("the dealer", "in the dealer's cards"),
+    "table": ("the dealer's pile", "on the dealer's pile"),
 }
 
 
 def place_name(place: str) -> str:
     """A place of the ledger: `seat3` becomes seat 3."""
-    return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, place)
+    return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, (place, ""))[0]
 
 
 # States whose names do not go with "is": the table, a deck or a device is …
@@ -49,23 +50,6 @@ _STATES: Final = {
     "unknown": "not connected",
     "lost": "offline",
 }
-# What a warning about a device or a deck is called.
-_WARNINGS: Final = {
-    "jam": "{} jammed",
-    "fail": "{} failed",
-    "lost": "{} offline",
-    "cycle": "{} did not finish",
-    "restart": "{} restarted",
-    "count": "count of deck {}",
-    "door": "{} opened",
-    "gap": "events of the {} are missing",
-    "cards": "unexpected cards in the {}",
-    "refused": "{} cannot be used",
-    "replaced": "{} replaced",
-    "flood": "{} sends too much",
-}
-
-
 # Why a device refuses a command: the device refused, because …
 _REFUSALS: Final = {
     "unknown_command": "it does not know this command",
@@ -106,26 +90,6 @@ _CYCLES: Final = {
     "Eject": "ejection",
     "SelfTest": "self-test",
 }
-# Where a number of cards was counted or is wrong; other places go with "at".
-_WHERE: Final = {
-    "infeed": "in the shuffler's infeed",
-    "shelves": "inside the shuffler",
-    "output": "in the shuffler's output",
-    "tray": "at the shuffler's exit",
-    "shoe": "in the shoe",
-    "held": "in the stack held in the shoe",
-    "exit": "at the shoe's exit",
-    "manual_shoe": "in the manual shoe",
-    "hand": "in the dealer's hand",
-    "rack": "in the discard rack",
-    "stub": "in the stub",
-    "aside": "among those set aside",
-    "taken": "in the stack last taken from the shoe",
-    "freed": "among those taken out of the jam",
-    "missing": "among those missing",
-    "dealer": "in the dealer's cards",
-    "table": "on the dealer's pile",
-}
 
 
 def refusal_name(reason: str) -> str:
@@ -150,7 +114,7 @@ def cycle_name(command: str) -> str:
 
 def where(place: str) -> str:
     """A place with its preposition, as in `2 cards are missing in the shoe`."""
-    return _WHERE.get(place, f"at {place_name(place)}")
+    return _PLACES[place][1] if place in _PLACES else f"at {place_name(place)}"
 
 
 def state_name(state: str) -> str:
@@ -158,20 +122,19 @@ def state_name(state: str) -> str:
     return _STATES.get(state, spoken(state))
 
 
-def warning_name(key: str) -> str:
-    """A warning by its key: `shoe.lost` becomes shoe offline."""
-    subject, _, name = key.rpartition(".")
-    return _WARNINGS.get(name, f"{{}} {spoken(name)}").format(subject)
-
-
 def role_name(role: str) -> str:
     """A role with its article: `floor` becomes a floorperson."""
     return {"floor": "a floorperson", "auditor": "an auditor"}.get(role, f"a {role}")
 
 
+def capital(text: str) -> str:
+    """A text with a capital at the start."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def sentence(text: str) -> str:
     """A reason as a sentence: with a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
+    return f"{capital(text)}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
 
 
 def canonical(name: str) -> str:
@@ -187,7 +150,7 @@ def known_name(name: str, known: Iterable[str]) -> str:
 
 
 def command_name(name: str) -> str:
-    """A command or a device's event: `ClearJam` becomes clear jam."""
+    """A command, a device's event or an action by its class: `ClearJam` becomes clear jam."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 

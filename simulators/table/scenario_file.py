@@ -16,9 +16,9 @@ from controller.core.commands import COMMANDS
 from controller.core.events import KINDS
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.service import OUT_HOW
-from controller.core.rules.warnings import WARNINGS
 from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.step import ACTIONS
+from controller.core.warning_kinds import WARNINGS
 from controller.daemon.config import parse_toml
 from controller.games import rulebook_of
 from controller.games.game import Method

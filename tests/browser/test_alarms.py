@@ -274,7 +274,7 @@ def take_out_of_service(person: Person, device: str, fault: str = "dead") -> Non
     page = person.page
     person.press_fault(device, fault)
     text = page.see(f"article.alarm[data-warning='{device}.lost']", "does not answer", within=60)
-    assert "or take it out of service" in text
+    assert "or have a floorperson take it out of service" in text
     person.pause()
     steps = person.follow("document.querySelector('.device.is-out_of_service') !== null")
     assert any("a floorperson take it out of service" in step for step in steps), steps

@@ -10,6 +10,7 @@ from controller.core.actions import Role
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CommandReply, DeviceAhead, DeviceEvent, DeviceReady
 from controller.core.setup import Setup, ShufflerKind
+from controller.core.warning_kinds import remedy
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import Dispense, Place, Reason
@@ -733,7 +734,7 @@ def test_a_refused_device_is_told_with_its_reason() -> None:
     for name in ("shuffler", "shoe"):
         house.handle(DeviceReady(name, 5, capabilities(ONE, name), last_command=10_000))
     step = house.table.next_step()
-    assert step.text == "Check the shuffler, or have a floorperson take it out of service."
+    assert step.text == f"{remedy('shuffler.refused')}."
     assert "switch it off and on" in step.why
 
 

@@ -14,6 +14,7 @@ from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import DeviceReady
 from controller.core.setup import Setup
+from controller.core.warning_kinds import remedy
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import Place
@@ -104,7 +105,7 @@ def test_a_deck_in_a_shoe_that_was_swapped_before_the_deal_is_shuffled_again(why
     assert "count" in house.table.next_step().text
     house.work(stop=TableState.WAITING)
     step = house.table.next_step()
-    assert step.text == "Check the shoe, or have a floorperson take it out of service."
+    assert step.text == f"{remedy('shoe.refused')}."
     assert {"action": "take_out_of_service", "device": "shoe"} in step.do
 
 

@@ -653,7 +653,7 @@ def test_cards_taken_out_of_a_jam_are_not_missing() -> None:
         assert house.state.decks["red-1"].cards == {"table": 51, "freed": 2}
         assert not house.find("ledger.disagreed")
         step = house.table.next_step()
-        assert step.text == "Put the cards that you took out of the jam on the pile and count them."
+        assert step.text == "Put the cards taken out of the jam on the pile and count them."
         house.ask(act.GatherCards, "red-1", "freed", kept)
         house.check()
         assert bool(house.find("ledger.disagreed")) is (kept == 1)

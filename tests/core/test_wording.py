@@ -10,8 +10,8 @@ from controller.core.actions import Role
 from controller.core.events import decks, devices, rounds, table
 from controller.core.events.event import Event
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import cards, place_name, sentence, state_name, warning_name
-from controller.core.rules.warnings import WARNINGS
+from controller.core.names import cards, place_name, sentence, state_name
+from controller.core.warning_kinds import WARNINGS, cleared_by, remedy, warning_name
 from controller.games.game import Method
 from tests.support.core_driver import House
 
@@ -62,6 +62,18 @@ def test_a_state_goes_with_is(state: str) -> None:
 def test_a_warning_has_a_name(name: str) -> None:
     assert "." not in warning_name(f"shoe.{name}")
     assert warning_name(f"shoe.{name}") != "shoe"
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_a_warning_says_what_to_do_and_who_may_clear_it(name: str) -> None:
+    assert " shoe" in remedy(f"shoe.{name}")
+    assert "{" not in remedy(f"shoe.{name}")
+    assert cleared_by(WARNINGS[name].needs) in ("a dealer", "a floorperson", "a floorperson or a technician")
+
+
+def test_an_offline_device_can_be_taken_out_of_service_instead() -> None:
+    expected = "Check the cable and power of the shoe, or have a floorperson take it out of service"
+    assert remedy("shoe.lost") == expected
 
 
 @pytest.mark.parametrize("place", [*ledger.DEVICE_OF, "rack", "stub", "aside", "taken", "table", "dealer", "seat2"])

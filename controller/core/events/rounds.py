@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from controller.core.events.event import DeviceFact, Event, Move, PersonEvent
-from controller.core.names import cards, place_name
+from controller.core.names import capital, cards, place_name
 
 
 class PlannedStack(msgspec.Struct):
@@ -84,7 +84,7 @@ class StackTakenToHand(Event):
 
     def sentence(self) -> str:
         target = place_name(self.target)
-        return f"{target[0].upper()}{target[1:]} received {cards(self.kept)}."
+        return f"{capital(target)} received {cards(self.kept)}."
 
 
 class DealingCompleted(Event):
@@ -106,7 +106,7 @@ class CardRequested(PersonEvent):
 
     def sentence(self) -> str:
         target = place_name(self.target)
-        return f"{target[0].upper()}{target[1:]} draws a card."
+        return f"{capital(target)} draws a card."
 
 
 class AllActed(PersonEvent):
@@ -304,7 +304,7 @@ class HandFoundWrong(PersonEvent):
 
     def sentence(self) -> str:
         target = place_name(self.target)
-        return f"{target[0].upper()}{target[1:]} has {cards(self.cards)} instead of {self.share}."
+        return f"{capital(target)} has {cards(self.cards)} instead of {self.share}."
 
 
 # --- the end --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from controller.core.events.event import Actor, Event, PersonEvent
-from controller.core.names import spoken, warning_name
+from controller.core.names import spoken
+from controller.core.warning_kinds import warning_name
 
 # --- the table ------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from controller.core.events.decks import DeckChangeDue
 from controller.core.events.devices import CycleLost
 from controller.core.machines import DeviceState
 from controller.core.names import cycle_name
-from controller.core.rules.guards import STOPS, life_ms
+from controller.core.rules.guards import STOPS, age_ms, left_ms, life_ms
 from controller.core.rules.stopping import failed, stopped
 from controller.core.rules.warnings import warn
 from controller.core.state import Device, State
@@ -71,10 +71,9 @@ def check_deadlines(d: Decision) -> None:
         elif _grace_ends_ms(state, name, device) <= d.now_ms:
             _link_not_back(d, name)
     for name, deck in state.decks.items():
-        due = deck.in_play_ms >= 0 and not deck.change_due
-        if due and deck.in_play_ms + _announced_after_ms(state) <= d.now_ms:
-            left_ms = max(0, deck.in_play_ms + life_ms(state) - d.now_ms)
-            d.emit(DeckChangeDue(deck=name, left_ms=left_ms), Rule.DECK_AGE)
+        age = age_ms(deck, d.now_ms)
+        if age is not None and age >= _announced_after_ms(state) and not deck.change_due:
+            d.emit(DeckChangeDue(deck=name, left_ms=left_ms(state, age)), Rule.DECK_AGE)
 
 
 def _link_not_back(d: Decision, name: str) -> None:

@@ -93,11 +93,21 @@ def life_ms(state: State) -> int:
     return state.setup.game.life_h[state.method] * HOUR_MS
 
 
+def age_ms(deck: Deck, now_ms: int) -> int | None:
+    """How long ago a deck's first round began; None if it was not played yet."""
+    return now_ms - deck.in_play_ms if deck.in_play_ms >= 0 else None
+
+
+def left_ms(state: State, age: int) -> int:
+    """How long a deck of this age may still be played."""
+    return max(0, life_ms(state) - age)
+
+
 @enforces(Rule.DECK_AGE)
 def over_age(state: State, name: str, now_ms: int) -> Refusal | None:
     """Refuse a deck that has reached its age limit."""
-    began_ms = state.decks[name].in_play_ms
-    if began_ms < 0 or now_ms - began_ms < life_ms(state):
+    age = age_ms(state.decks[name], now_ms)
+    if age is None or left_ms(state, age):
         return None
     hours = life_ms(state) // HOUR_MS
     return Refusal(

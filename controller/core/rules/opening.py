@@ -262,11 +262,9 @@ def close(d: Decision, act: CloseTable) -> Refusal | None:
         if inside(d.state, name):
             return Refusal(f"cards are in the {name}", f"the {name} is empty")
     for name, deck in d.state.decks.items():
-        elsewhere = [place for place in deck.cards if place not in (ledger.TABLE, ledger.RACK, ledger.GONE)]
-        if elsewhere:
-            return Refusal(
-                f"cards of deck {name} are elsewhere: {place_name(elsewhere[0])}", "all its cards are together"
-            )
+        places = elsewhere(deck)
+        if places:
+            return Refusal(f"cards of deck {name} are elsewhere: {place_name(places[0])}", "all its cards are together")
     for name in list(d.state.decks):
         _remove(d, name, act.who)
     d.emit(TableClosed(who=act.who, wagers=d.state.seats))

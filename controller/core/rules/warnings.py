@@ -10,38 +10,24 @@ from controller.core.decision import Decision, cite, handles
 from controller.core.events.devices import DeviceFailed, DeviceJammed
 from controller.core.events.table import WarningCauseGone, WarningCleared, WarningRaised
 from controller.core.refusal import Refusal
+from controller.core.warning_kinds import WARNINGS, cleared_by
 from controller.games.rulebook import Rule
 
-# For each warning: the role that may clear it, and whether its cause is already gone when it is raised.
-WARNINGS: Final[dict[str, tuple[Role, bool]]] = {
-    "jam": (Role.DEALER, False),
-    "fail": (Role.FLOOR, False),
-    "lost": (Role.DEALER, False),
-    "cycle": (Role.DEALER, True),
-    "restart": (Role.DEALER, True),
-    "count": (Role.FLOOR, False),
-    "door": (Role.FLOOR, False),
-    "gap": (Role.FLOOR, False),
-    "cards": (Role.FLOOR, True),
-    "refused": (Role.FLOOR, False),
-    "replaced": (Role.TECHNICIAN, True),
-    "flood": (Role.FLOOR, True),
-}
 _RANK: Final[dict[str, int]] = {Role.DEALER: 0, Role.TECHNICIAN: 1, Role.FLOOR: 2}
 
 
 def warn(d: Decision, name: str, *rules: Rule, text: str, device: str = "", deck: str = "") -> None:
     """Raise a warning about a device or a deck."""
-    needs, gone = WARNINGS[name]
+    kind = WARNINGS[name]
     d.emit(
         WarningRaised(
             warning=f"{device or deck}.{name}",
             text=text,
             why=list(cite(d.state, rules)),
-            needs=str(needs),
+            needs=kind.needs,
             by_device=device,
             of_deck=deck,
-            gone=gone,
+            gone=kind.gone,
         ),
         *rules,
     )
@@ -77,7 +63,7 @@ def clear_warning(d: Decision, act: ClearWarning) -> Refusal | None:
     if not warned.gone:
         return Refusal(f"its cause is not gone: {warned.text}", "the cause is gone", clause)
     if act.role not in may_clear(warned.needs):
-        who = "a floorperson" if warned.needs == Role.FLOOR else "a floorperson or a technician"
+        who = cleared_by(warned.needs)
         return Refusal(f"only {who} may clear it", f"{who} clears it", clause)
     d.emit(WarningCleared(warning=act.warning, who=act.who, role=str(act.role), text=warned.text), *clause)
     return None
