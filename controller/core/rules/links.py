@@ -1,4 +1,4 @@
-"""Devices connecting, disconnecting and coming back, the start of the daemon, and the states that it saves."""
+"""Devices connecting, disconnecting and coming back (is it still the same one?), and the start of the daemon."""
 
 # mypyc
 from __future__ import annotations

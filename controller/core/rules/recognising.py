@@ -1,4 +1,4 @@
-"""Which cards were in the hands: the shoe is asked after they have been turned over, and never before.
+"""Recognising the cards of the hands: the shoe is asked after they have been turned over, and never before.
 
 A hand that is face down is as secret as the stub. A shoe that recognises cards therefore keeps their kinds to itself
 until it is asked. `questions_of` in state.py says what to ask: the hands of a round once the dealer's cards are shown,
