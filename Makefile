@@ -51,7 +51,7 @@ test-attack: $(READY)
 test-browser: $(READY) chromium
 	$(BIN)/pytest -n 2 --dist worksteal tests/browser
 
-# Take the pictures in docs/screens anew.
+# Retake the pictures in docs/screens.
 screens: $(READY) chromium
 	$(BIN)/python -m tests.browser.screens
 
@@ -116,7 +116,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Write requirements.lock anew from pyproject.toml (needs pip-tools; run by a maintainer, read the diff).
+# Regenerate requirements.lock from pyproject.toml (needs pip-tools; run by a maintainer, read the diff).
 lock:
 	$(PYTHON) -m venv build/lock-venv
 	build/lock-venv/bin/pip install -q pip-tools

@@ -1,4 +1,4 @@
-"""Controls running simulated devices over a Unix socket: inject and mend faults, load decks, take stacks.
+"""Controls running simulated devices over a Unix socket: inject and remove faults, load decks, take stacks.
 
 One request is one line of JSON, {"do": ...}; the answer is one line too: {"ok": true, ...}, or false and "error".
 """

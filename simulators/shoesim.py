@@ -213,7 +213,7 @@ def status(folder: Path, as_json: bool) -> None:
 @fault_argument
 @click.option("--after-cards", type=click.IntRange(0, 1000), default=0, help="Trigger after N cards have moved.")
 @click.option("--for", "for_s", type=click.FloatRange(min=0),
-              help="Seconds, for faults of power and wire; default: until it is mended.")  # fmt: skip
+              help="Seconds, for faults of power and wire; default: until it is removed with mend.")  # fmt: skip
 def inject(device: str, fault: str, after_cards: int, for_s: float | None, folder: Path, as_json: bool) -> None:
     """Inject a fault into a running device."""
     _request(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
@@ -222,7 +222,7 @@ def inject(device: str, fault: str, after_cards: int, for_s: float | None, folde
 @device_command
 @fault_argument
 def mend(device: str, fault: str, folder: Path, as_json: bool) -> None:
-    """Take a fault back: plug in, switch on, free the jam."""
+    """Remove a fault: plug in, switch on, free the jam."""
     _request(as_json, folder, do="mend", device=device, fault=fault)
 
 

@@ -1,4 +1,4 @@
-"""Settings for all tests: the same examples in every run; a test that fails only sometimes tells nobody anything."""
+"""Settings for all tests: the same examples in every run; a test that fails only sometimes proves nothing."""
 
 import gc
 

@@ -152,7 +152,7 @@ def unix_socket(path: Path) -> socket.socket:
             raise OSError(f"{path}: another shoed is already running; stop it first")
     remove_socket(path)
     if os.path.lexists(path):
-        raise OSError(f"{path}: a file that is not a socket is in the way; move it, or change control.socket")
+        raise OSError(f"{path}: this file exists and is not a socket; move it, or change control.socket")
     sock = socket.socket(socket.AF_UNIX)
     try:
         sock.bind(str(path))

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from controller.core.enforcement import enforces
-from controller.core.names import canonical
+from controller.core.names import canonical, spoken
 from controller.core.refusal import Refusal
 from controller.games import rulebook_of
 from controller.games.dragon_poker import DRAGON_POKER
@@ -83,7 +83,7 @@ def _game(setup: Setup) -> Refusal | None:
     if fault:
         return Refusal(fault, "the composition of the deck is correct", (Rule.DECK_COMPOSITION,))
     if setup.method not in setup.game.programme:
-        return Refusal(f"{setup.game.name} has no programme for dealing by {setup.method}", "another method is chosen")
+        return Refusal(f"{setup.game.name} has no dealing method {spoken(setup.method)}", "another method is chosen")
     if setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
         return Refusal("a full table needs more cards than a deck has", "fewer positions are set up", (Rule.SEATS,))
     return None
@@ -132,7 +132,7 @@ def _self_reshuffling(setup: Setup) -> Refusal | None:
         return None
     return Refusal(
         "a device that reshuffles or recognises cards must also count them",
-        "the device counts",
+        "the device counts them",
         (Rule.SELF_RESHUFFLING,),
     )
 

@@ -20,7 +20,7 @@ _statx: Final = ctypes.CDLL(None, use_errno=True).statx
 
 
 class FileIdentity:
-    """Tells whether the files at some paths are still the same ones. For one thread at a time."""
+    """Checks whether the files at some paths are still the same ones. For one thread at a time."""
 
     def __init__(self, *paths: str) -> None:
         self._paths = [os.fsencode(path) for path in paths]

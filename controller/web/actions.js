@@ -58,7 +58,7 @@ export function useTable(picture) {
 
 let fetched = () => {};
 
-/** `listener` is called whenever it is known anew which actions are possible. */
+/** `listener` is called whenever the list of possible actions has been updated. */
 export const onActions = (listener) => { fetched = listener; };
 
 /** Somebody has signed in: what is possible can be fetched now. */

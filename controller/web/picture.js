@@ -73,7 +73,7 @@ export function backColour(back) {
   return `hsl(${sum} 52% 38%)`;
 }
 
-let backs = []; // of this table: the pattern belongs to the back, so that decks can be told apart without colours
+let backs = []; // of this table: the pattern belongs to the back, so that decks can be distinguished without colours
 export const useBacks = (list) => { backs = list; };
 
 /** A small card back beside a deck's name. */

@@ -156,7 +156,7 @@ class HostSession:
         self.link.drop()
 
     def close(self, now: float) -> None:
-        """End the link session and tell the device."""
+        """End the link session and notify the device."""
         self._stop()
         self.link.close(now)
 

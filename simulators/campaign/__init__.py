@@ -1,1 +1,1 @@
-"""A campaign of bad luck: whole tables in virtual time, all that can go wrong, and what must hold all the same."""
+"""A campaign of bad luck: tables in virtual time, everything that can go wrong, and what must hold nevertheless."""

@@ -237,7 +237,7 @@ class ClumsyPeople(People):
         return super().fields(name, offer)
 
     def _cut_short(self, deck: str) -> None:
-        """The dealer puts the cover card in too near the top, then loads the deck all the same."""
+        """The dealer puts the cover card in too near the top, then loads the deck anyway."""
         dealer: dict[str, Any] = {"who": WHO[Role.DEALER], "role": Role.DEALER}
         self.press(act.CutDeck(deck=deck, depth=SHORT_CUT, **dealer))
         if deck in self.unlucky.state.decks and self.unlucky.state.decks[deck].state is DeckState.MIXED:
@@ -346,7 +346,7 @@ class ClumsyPeople(People):
             house.note(f"{answer}, requested by {WHO[role]}: the hands of round {state.rounds}, which is {when}")
 
     def _take_in_the_dark(self) -> None:
-        """The host is off and its screen with it; a stack that comes out is taken all the same."""
+        """The host is off and its screen with it; a stack that comes out is taken anyway."""
         while self.unlucky.dark:
             self.unlucky.step()
             for name, wired in self.unlucky.wired.items():

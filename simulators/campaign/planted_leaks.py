@@ -1,4 +1,4 @@
-"""Defects to plant that tell what a card is: one that was not dealt, or one of a hand that is still face down."""
+"""Defects to plant that reveal a card: one that was not dealt, or one of a hand that is still face down."""
 
 from __future__ import annotations
 

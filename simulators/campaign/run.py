@@ -142,7 +142,7 @@ def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, 
     try:
         told = story(house)
     except Exception as error:  # the table may be broken in any way; the violation matters more than its story
-        told = [f"The story cannot be told: {type(error).__name__}: {error}"]
+        told = [f"The story cannot be written: {type(error).__name__}: {error}"]
     return Violation(check, text, shift.number, witness.rounds, round(house.now, 3), told)
 
 

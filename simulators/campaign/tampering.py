@@ -1,6 +1,6 @@
 """Mishaps in which decks or devices are exchanged, devices count in the wrong way, or people change their minds.
 
-Each function brings one mishap about, now; False where it cannot come.
+Each function brings about one mishap now; False if it cannot happen.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Witness(DeckWitness):
         self._numbers: dict[tuple[str, int], int] = {}
         self._done: dict[str, set[int]] = {"shuffler": set(), "shoe": set()}
         self._jammed_since: dict[str, float] = {}
-        self._turned_over: set[int] = set()  # rounds whose hands may be told
+        self._turned_over: set[int] = set()  # rounds whose hands may be revealed
         self._void_rounds: set[int] = set()
         self._out_then: dict[int, Counter[str]] = {}  # the kinds that lay outside the shoe when a stack was taken
         self._see: dict[str, Callable[[Entry], None]] = {
@@ -379,11 +379,11 @@ class Witness(DeckWitness):
         self.recoveries["hands requested"] += 1
 
     def _recognised(self, event: Entry) -> None:
-        """What is told must have been turned over, and have been out of the shoe when the hand got its cards."""
+        """What is recorded must have been turned over, and have been out of the shoe when the hand got its cards."""
         number, shown = event.data["round"], Counter(event.data["kinds"])
-        self.check("nothing hidden told", number in self._turned_over, f"a hand of round {number} is told")
+        self.check("nothing hidden told", number in self._turned_over, f"a hand of round {number} is recorded")
         out = self._out_then.pop(event.data["command"], Counter())
-        self.check("nothing undealt told", shown <= out, f"{shown} was told, open lay {out}")
+        self.check("nothing undealt told", shown <= out, f"{shown} was recorded, but only {out} had been turned over")
 
     def _collected(self, event: Entry) -> None:
         assert self._round is not None

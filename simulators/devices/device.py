@@ -127,7 +127,7 @@ class SimulatedDevice:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def inject(self, fault: FaultName, now: float, *, after_cards: int = 0, for_s: float | None = None) -> None:
-        """Inject a fault: for the next card that moves, or at once, for a time or until it is mended."""
+        """Inject a fault: for the next card that moves, or at once, for a time or until it is removed."""
         self.now = now
         self.stirred = True
         if fault in OF_THE_MECHANICS:

@@ -24,7 +24,7 @@ class FaultName(enum.StrEnum):
     DOUBLE_FEED = "double_feed"  # two cards move where one should
     SHORT_FEED = "short_feed"  # no card moves where one should
     FACE_UP = "face_up"  # a card lies the wrong way
-    # Of power and wire: they begin at once, for a time or until mended.
+    # Of power and wire: they begin at once, for a time or until they are removed.
     POWER_LOSS = "power_loss"  # off; comes back without its memory
     REBOOT = "reboot"  # off and on again in one moment
     UNPLUG = "unplug"  # the cable is out
@@ -45,7 +45,7 @@ class Planned:
     at_s: float | None = None
     at_cycle: int | None = None
     after_cards: int = 0  # mechanics: how many cards still move as they should
-    for_s: float | None = None  # power and wire: None is until mended
+    for_s: float | None = None  # power and wire: None means until it is removed
 
     def __post_init__(self) -> None:
         if (self.at_s is None) == (self.at_cycle is None):

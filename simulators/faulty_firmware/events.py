@@ -65,7 +65,7 @@ class TellsTwice(Firmware):
 
 @fails("event.power_up")
 class StartsInSilence(Firmware):
-    """Does not tell that it has started."""
+    """Does not report that it has started."""
 
     def report(self, what: type[EventMessage], **fields: object) -> None:
         if what is not PowerUp:

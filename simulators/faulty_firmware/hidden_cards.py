@@ -1,4 +1,4 @@
-"""Defects in what a device tells about hidden cards."""
+"""Defects in what a device reveals about hidden cards."""
 
 from __future__ import annotations
 

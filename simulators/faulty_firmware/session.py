@@ -111,7 +111,7 @@ class CountsForeignEvents(Firmware):
 
 @fails("session.unwelcome")
 class TalksToEverybody(Firmware):
-    """Goes on with a host that it has told it is unwelcome."""
+    """Continues with a host that it has rejected."""
 
     def _greet(self, hello: Hello) -> None:
         super()._greet(hello)

@@ -1,7 +1,7 @@
 """Puts simulated devices into a virtual machine of QEMU, as serial adaptors or as USB devices.
 
 QEMU listens on a Unix socket for each device. Connecting plugs the device in, closing pulls it out. While the machine
-is off the cable is in all the same: the device is there as soon as QEMU listens.
+is off the cable stays plugged in: the device is there as soon as QEMU listens.
 """
 
 from __future__ import annotations

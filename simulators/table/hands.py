@@ -228,7 +228,7 @@ class TableHands:
             target = RACK if given.target == "stub" else hand(given.target)
         self.lay_down(device, box.take(target, house.now), target)
         if target == self.own(deck):
-            for other in decks:  # two decks that came out together are told apart by their backs
+            for other in decks:  # two decks that came out together are separated by their backs
                 if other != deck:
                     house.cards.pick(other, target, self.own(other))
         house.look()

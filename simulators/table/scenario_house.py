@@ -1,4 +1,4 @@
-"""The house of a scenario: its devices can be unlike the set-up, its host dies where it is told, its clock is set."""
+"""The house of a scenario: its devices may differ from the set-up, its host dies on request, its clock can be set."""
 
 # mypyc
 from __future__ import annotations

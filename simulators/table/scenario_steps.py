@@ -20,7 +20,7 @@ def carry_out(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
 
 
 def _seen(house: ScenarioHouse, start: int, kind: str) -> bool:
-    """Whether an event of this kind came after so many events."""
+    """Whether an event of this kind came after this many events."""
     return any(event.kind == kind for event in house.events[start:])
 
 
@@ -97,7 +97,7 @@ def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
 
 
 def _carry(people: People, source: str, to: str, number: int | None = None, deck: str = "") -> int:
-    """Move so many cards of a deck, or all, between two places; the answer is how many were moved."""
+    """Move this many cards of a deck, or all, between two places; return how many were moved."""
     target = None if to == ledger.TABLE else people.hands.spots_at(to)[0]
     moved = 0
     for spot in people.hands.spots_at(source):

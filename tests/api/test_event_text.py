@@ -1,4 +1,4 @@
-"""Every kind of event has a sentence of its own, and an event of a later version is named all the same."""
+"""Every kind of event has a sentence of its own, and an event of a later version is still named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches in the journal: few at a time, none for long, and never in the way of a sign-in or a reconnection."""
+"""Searches in the journal: few at a time, none for long, and never delaying a sign-in or a reconnection."""
 
 from __future__ import annotations
 

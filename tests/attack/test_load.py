@@ -107,7 +107,7 @@ class Crowd:
             thread.join(LIMIT_S)
 
     def busy(self, times: int) -> None:
-        """Wait until so many more requests were answered."""
+        """Wait until this many more requests were answered."""
         before, end = self.codes.total(), time.monotonic() + LIMIT_S
         while self.codes.total() < before + times:
             assert time.monotonic() < end, self.codes

@@ -305,7 +305,7 @@ def crowded(folder: Path) -> list[Row]:
 
 
 def play(outside: Outside, rounds: int) -> None:
-    """So many whole rounds."""
+    """This many whole rounds."""
     wanted = outside.state.rounds + rounds
     while outside.state.rounds < wanted or outside.state.table is not TableState.BETTING or outside.state.round:
         outside.work()

@@ -81,7 +81,7 @@ def ours(path: Path, group: int) -> tuple[Journal, Callable[[], float]]:
 
 
 def build(path: Path, count: int) -> None:
-    """A journal of so many events."""
+    """A journal of this many events."""
     with Journal(path, create=True) as journal:
         fill(journal, count, new_event)
     with Journal(path) as journal:

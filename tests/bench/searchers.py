@@ -1,4 +1,4 @@
-"""`python -m tests.bench.searchers SOCKET NUMBER`: so many clients that search the journal without end.
+"""`python -m tests.bench.searchers SOCKET NUMBER`: this many clients that search the journal without end.
 
 Like the crowd, they stand for other machines: they run only when nobody else wants the processor (SCHED_IDLE). What
 they ask for, the daemon has to find.
@@ -22,7 +22,7 @@ SEARCHES = (
 
 
 def search(path: str, first: int, there: threading.Semaphore) -> None:
-    """A client: one search after the other. Where the daemon has too many, it comes back when it was told to."""
+    """A client: one search after the other. If the daemon has too many, it retries after the time given."""
     line = connected(path)
     answers = line.makefile("rb")
     at = first

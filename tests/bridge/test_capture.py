@@ -123,7 +123,7 @@ def test_any_bytes_survive_a_file(pieces: list[tuple[float, Direction, bytes]]) 
 @given(st.integers(0, 10_000))
 def test_a_capture_cut_anywhere_gives_all_before_the_cut(cut: int) -> None:
     whole = b"".join(capture_of(SOME))
-    cut %= len(whole) - 1  # without the very last line's end it is whole all the same
+    cut %= len(whole) - 1  # without the very last line's end it is still whole
     lines = io.BytesIO(whole[:cut]).readlines()
     read, bad = read_until_bad(lines)
     complete = whole[:cut].count(b"\n")

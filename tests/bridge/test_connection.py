@@ -67,7 +67,7 @@ SPEED = 50.0
 HOST_BOOT = 0x1234ABCD
 KINDS = ("pty", "tcp", "usb")
 EXIT, SHOE, DECK = Spot(CardPlace.EXIT), Spot(CardPlace.SHOE), Spot(CardPlace.TABLE)
-QUICK = LinkTiming().scaled(0.1)  # for losses that only time tells
+QUICK = LinkTiming().scaled(0.1)  # for losses that only a timeout detects
 
 Result = TypeVar("Result")
 
@@ -571,7 +571,7 @@ def test_a_device_that_is_not_trusted_is_tried_again_when_something_is_plugged_i
 
 
 class Gappy(Firmware):
-    """Never tells its first event."""
+    """Never reports its first event."""
 
     def _send_event(self, number: int, event: bytes) -> None:
         if number > 1:

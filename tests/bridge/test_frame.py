@@ -15,7 +15,7 @@ BODIES = st.binary(min_size=1, max_size=MAX_BODY)
 
 
 def cobs_by_hand(data: bytes) -> bytes:
-    """COBS as its paper tells it, for data of at most 254 bytes: each zero becomes the distance to the next."""
+    """COBS as its paper describes it, for data of at most 254 bytes: each zero becomes the distance to the next."""
     assert len(data) <= 254
     if 0 not in data and len(data) == 254:
         return b"\xff" + data

@@ -48,7 +48,7 @@ HURTS = WIRES.keys() - {"clean", "bytewise", "delay"}
 
 
 def deal_one(rig: HostAtDevice, number: int) -> None:
-    """One command from its giving to its end: done once, seen by the cards, told by the events, taken by a hand."""
+    """One command from start to end: done once, cards moved, events reported, stack taken by a hand."""
     cards, before = rig.table.cards, rig.table.cards.count(SHOE)
     wanted = min(STACK, before)
     rig.session.send(Dispense(number, rig.session.boot, wanted), rig.line.now)
@@ -57,7 +57,7 @@ def deal_one(rig: HostAtDevice, number: int) -> None:
     def ended() -> bool:
         return any(isinstance(event, CycleDone) and event.command == number for _, event in rig.events)
 
-    assert rig.line.run(ended, limit_s=600), f"the end of {number} was never told"
+    assert rig.line.run(ended, limit_s=600), f"the end of {number} was never reported"
     assert cards.count(rig.device.mechanics.exit) == wanted
     assert cards.count(SHOE) == before - wanted
     rig.device.take(HAND, rig.line.now)

@@ -28,7 +28,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
 
 
 class Desk:
-    """A list of what is plugged in, that changes after so many looks at it."""
+    """A list of what is plugged in, which changes after this many looks at it."""
 
     def __init__(self, *stages: set[str]) -> None:
         self.stages = [frozenset(stage) for stage in stages]

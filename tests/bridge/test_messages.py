@@ -121,7 +121,7 @@ def test_any_array_with_a_number_is_a_message_or_a_bad_message(number: int, fiel
 @pytest.mark.parametrize(
     "data",
     [
-        b"\x96\x01\x01\x01\x00\x00\xa2\xff\xfe",  # a text that is no UTF-8, in a message we know
+        b"\x96\x01\x01\x01\x00\x00\xa2\xff\xfe",  # a text that is not UTF-8, in a message we know
         b"\x92\x0c\xa2\xff\xfe",  # and in one that we do not know
         b"\x92\x0c\x81\xa1\xff\x01",  # and as the key of a map
         b"\x92\x0c\x81\x80\x01",  # a map as the key of a map
@@ -151,7 +151,7 @@ def test_deep_arrays_on_a_deep_stack_are_a_bad_message() -> None:
 
 
 def test_what_can_still_be_read_of_a_bad_message_is_told() -> None:
-    unreadable_text = b"\x95\x19\x07\x01\x01\xa1\xff"  # Indicate 7 with a text that is no UTF-8
+    unreadable_text = b"\x95\x19\x07\x01\x01\xa1\xff"  # Indicate 7 with a text that is not UTF-8
     with pytest.raises(BadMessage) as caught:
         decode_from_host(unreadable_text)
     assert (caught.value.number, caught.value.id) == (25, 7)

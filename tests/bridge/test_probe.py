@@ -226,7 +226,7 @@ def test_a_device_that_answers_nonsense_is_unruly() -> None:
     assert "Done arrived before Welcome" in str(result)
 
 
-# --- what is no device ----------------------------------------------------------------------------------------------
+# --- not a device -------------------------------------------------------------------------------------------------
 
 
 def test_lines_of_text_are_named() -> None:

@@ -408,7 +408,7 @@ def test_a_second_opener_is_told_who_holds_the_port(line: Pty) -> None:
 
 
 def refused(address: str, settings: PortSettings = transport.DEFAULT_SETTINGS) -> PortError:
-    """Try to open, and give back the error."""
+    """Try to open, and return the error."""
     with pytest.raises(PortError) as caught:
         open_and_close(address, settings)
     assert "\n" not in str(caught.value)

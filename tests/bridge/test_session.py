@@ -175,7 +175,7 @@ def test_a_wrong_welcome_ends_the_session(wrong: dict[str, int], detail: str) ->
     (lost,) = device.say(device.welcome(**wrong))
     assert lost.reason is LossReason.PROTOCOL
     assert detail in lost.detail
-    assert device.link.state is LinkState.CLOSED  # it was told by RESET
+    assert device.link.state is LinkState.CLOSED  # RESET says so
 
 
 def test_a_device_that_has_told_what_is_not_stored_here_is_not_used_until_that_is_given_up() -> None:
@@ -391,7 +391,7 @@ def test_after_three_violations_a_device_is_not_trusted() -> None:
     (untrusted,) = violate(device)
     assert isinstance(untrusted, Untrusted)
     assert str(untrusted).startswith("it does not follow the protocol: message 5 is unreadable: ")
-    assert device.link.state is LinkState.CLOSED  # it was told by RESET
+    assert device.link.state is LinkState.CLOSED  # RESET says so
 
 
 def test_a_correct_event_makes_up_for_earlier_violations() -> None:

@@ -88,7 +88,7 @@ def meaning_of(message: Message) -> dict[str, Any]:
 
 
 def message_of(meaning: dict[str, Any]) -> Message:
-    """The message that a meaning in the file tells."""
+    """The message that a meaning in the file describes."""
     kind = KINDS[meaning["message"]]
     hints = typing.get_type_hints(kind)
 
@@ -117,7 +117,7 @@ def meaning_of_packet(body: bytes) -> dict[str, Any]:
 
 
 def packet_of(meaning: dict[str, Any]) -> Packet:
-    """The packet that a meaning in the file tells."""
+    """The packet that a meaning in the file describes."""
     fields = {field: meaning[field] for field in PACKET_FIELDS[meaning["type"]]}
     return Packet(PacketType[meaning["type"]], message=bytes.fromhex(meaning.get("message", "")), **fields)
 
@@ -263,7 +263,7 @@ def _frames(data: bytes) -> list[bytes]:
 
 
 def converse() -> list[Frame]:
-    """A shoe is greeted, tells its events, deals one stack that is taken, is asked for status and cards, and left."""
+    """A shoe is greeted, reports its events, deals one stack that is taken, is asked for status and cards, and left."""
     cards = Cards(["red"])
     capabilities = frozenset({Capability.COUNTS, Capability.RECOGNISES, Capability.HOLDS_STACK})
     shoe = SteadyShoe(cards, capabilities, random.Random(0))

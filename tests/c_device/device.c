@@ -761,7 +761,7 @@ static struct {
     bool jammed, failed, door_open; /* sensors that this simulation never sets */
 } shoe = {.shoe = DECK};
 
-/* The stacks that people took: which cards they are is told only when the host asks. */
+/* The stacks that people took: which cards they are is revealed only when the host asks. */
 static struct {
     uint64_t id;
     unsigned first, cards; /* no cards: nothing remembered here */

@@ -1,4 +1,4 @@
-"""What the campaign has found in the rest of the code, each told once more in a few steps."""
+"""What the campaign has found in the rest of the code, each repeated in a few steps."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def replayed(shift: Shift, only: Collection[int] = ()) -> CampaignResult:
 
 
 def waiting(shift: Shift, **cards: int) -> Shift:
-    """The same shift, in which faults of these kinds wait for so many cards."""
+    """The same shift, in which faults of these kinds wait for this many cards."""
     mishaps = (replace(one, after_cards=cards.get(one.kind, one.after_cards)) for one in shift.mishaps)
     return replace(shift, mishaps=tuple(mishaps))
 
@@ -112,7 +112,7 @@ def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[
 
 
 def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: list[House], tmp_path: Path) -> None:
-    """A silent shoe told it when it was back: three cards were counted twice, and the table never came back."""
+    """A silent shoe reported it when it was back: three cards were counted twice, and the table never came back."""
     house, people = opened(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
     assert taken(people.tell(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
@@ -147,7 +147,7 @@ def test_the_cards_of_a_jam_do_not_lie_among_another_deck(houses: list[House], t
 
 
 def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded_next() -> None:
-    """A silent shoe told late of three cards; they were counted out of the next deck, and bets were opened on 50."""
+    """A silent shoe reported three cards late; they were counted out of the next deck, and bets were opened on 50."""
     found = replayed(draw(1, 36), only=[2])
     assert found.violations == []
     assert found.faults == {"silence": 1}
@@ -347,7 +347,7 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
     )
     house.rest(60.0)  # the shuffle that runs is over: both come in the next
     house.sim.shuffler.inject(FaultName.EXTRA_CARD, house.now)
-    house.sim.shuffler.inject(FaultName.MISSING_CARD, house.now, after_cards=20)  # it is no rabbit
+    house.sim.shuffler.inject(FaultName.MISSING_CARD, house.now, after_cards=20)
     for _ in range(3):
         assert people.play(SEATS)
     (rejected,) = [event for event in house.events if event.kind == "count.rejected"]
@@ -363,7 +363,7 @@ def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
 
 
 def test_a_door_that_was_closed_while_the_shoe_was_off_is_closed_again() -> None:
-    """The shoe could not tell it, and the table never came back: the guide asks to open and close it once more."""
+    """The shoe could not report it, and the table never came back: the guide asks to open and close it once more."""
     found = replayed(draw(245, 7, 4.0), only=[1, 2])
     assert found.violations == []
     assert found.faults == {"open_door": 1, "power_loss": 1}
@@ -384,7 +384,7 @@ def test_two_decks_that_come_out_together_are_told_apart_by_their_backs() -> Non
 
 
 def test_nobody_says_that_a_deck_is_loaded_that_is_not_at_hand() -> None:
-    """It lay in the shuffler under the other one: put in by mistake, and not told."""
+    """It lay in the shuffler under the other one: put in by mistake, and not reported."""
     found = replayed(draw(243, 4, 4.0), only=[18, 22, 25])
     assert found.violations == []
     assert found.faults == {"missed_step": 1, "short_feed": 1, "wrong_deck": 1}
@@ -398,7 +398,7 @@ def test_a_foreign_card_that_was_taken_with_a_stack_does_not_stay_at_the_seat() 
 
 
 def test_a_deck_in_the_manual_shoe_is_not_taken_out_by_who_sees_to_the_shuffler() -> None:
-    """The shuffler feeds the shoe that stands there. The deck was taken for one that was put in and not told."""
+    """The shuffler feeds the shoe that stands there. The deck was taken for one that was put in and not reported."""
     found = replayed(draw(249, 8, 4.0), only=[74, *range(105, 117)])
     assert found.violations == []
     assert found.faults["dead"] == 1
@@ -419,14 +419,14 @@ def test_a_card_found_face_up_in_an_earlier_hand_is_replaced_out_of_turn() -> No
 
 
 def test_a_deck_in_the_dealers_hand_is_not_put_into_the_shuffler_by_mistake() -> None:
-    """Nobody told, the sensor took it for the other deck, and nobody missed it in the hand."""
+    """Nobody reported it, the sensor took it for the other deck, and nobody missed it in the hand."""
     found = replayed(draw(270, 4, 4.0), only=[18, 33, 42, 43, 44])
     assert found.violations == []
     assert found.faults["wrong_deck"] == 1
 
 
 def test_an_exit_whose_sensor_sees_a_card_that_is_not_there_does_not_stop_the_table() -> None:
-    """A hasty hand had taken the whole stack, and one card was told. Nobody could take it, or say that it is not."""
+    """A hasty hand had taken the whole stack, and one card was reported. Nobody could take it or deny it."""
     found = replayed(draw(283, 4, 4.0), only=[13, 16, 17, 25, 28, *range(36, 51)])
     assert found.violations == []
     assert {"hasty_hand", "miscount"} <= found.faults.keys()

@@ -19,7 +19,7 @@ from simulators.table.people import People
 
 SEATS = (1, 3, 6)
 SHOE, EXIT, INFEED, RACK = Spot(CardPlace.SHOE), Spot(CardPlace.EXIT), Spot(CardPlace.INFEED), Spot(CardPlace.RACK)
-Story = Callable[[House, People], object]  # what it gives back was seen on the way
+Story = Callable[[House, People], object]  # what it returns was seen along the way
 
 
 def rounds(house: House, people: People) -> None:

@@ -86,7 +86,7 @@ def test_a_deck_that_jammed_on_its_way_to_a_recut_is_shuffled_before_it_is_playe
 
 @clause("5.G", "13.G")
 def test_a_door_that_is_opened_between_two_cycles_cancels_a_recut() -> None:
-    """Without a cycle the door is no reason for a warning: a deck being gathered is shuffled anyway."""
+    """Without a cycle the door does not raise a warning: a deck being gathered is shuffled anyway."""
     house = recalled()
     house.faults["shoe", "Eject"] = "refuse:LOCKED"
     house.step()

@@ -32,7 +32,7 @@ BAD_EVENTS = {
 
 
 class HostileHouse(House):
-    """A table whose shoe is hostile when it is told to be."""
+    """A table whose shoe is hostile on request."""
 
     def __init__(self) -> None:
         super().__init__(None, build=HostileFirmware)

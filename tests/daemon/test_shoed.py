@@ -203,7 +203,7 @@ def test_another_journal_is_refused_until_a_person_says_that_it_is_right(tmp_pat
 
 
 def test_the_configuration_can_name_the_only_journal(tmp_path: Path) -> None:
-    """Also if nothing is left of the folder where it was: a disk that is not mounted is no reason for a new journal."""
+    """Also if nothing is left of the folder where it was: a disk that is not mounted does not justify a new journal."""
     pinned = '[journal]\nid = "0123456789abcdef"\n'
     file = config_file(tmp_path)
     (tmp_path / file).write_text((tmp_path / file).read_text().replace("[journal]\n", pinned))
@@ -231,7 +231,7 @@ def test_a_wrong_path_of_the_socket_costs_nobody_a_file(tmp_path: Path) -> None:
     (tmp_path / "night.jsonl").write_text("events")
     (tmp_path / file).write_text(text.replace("run/control.sock", "night.jsonl"))
     code, error = refused(tmp_path, "--config", file)
-    assert (code, "night.jsonl: a file that is not a socket is in the way; move it" in error) == (1, True)
+    assert (code, "night.jsonl: this file exists and is not a socket; move it" in error) == (1, True)
     assert (tmp_path / "night.jsonl").read_text() == "events"
     (tmp_path / file).write_text(text.replace("run/control.sock", "run/journal.db"))
     assert "control.socket" in refused(tmp_path, "--config", file)[1]

@@ -1,4 +1,4 @@
-"""The disk of disk.c: built with the C compiler of the machine, loaded into a process, and told when to fail."""
+"""The disk of disk.c: built with the C compiler of the machine, loaded into a process, and controlled from there."""
 
 from __future__ import annotations
 

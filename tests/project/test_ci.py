@@ -1,4 +1,4 @@
-"""The lanes of `.ci/run`: side by side, told in order, tried twice, and nothing is left of them."""
+"""The lanes of `.ci/run`: run side by side, reported in order, tried twice, and cleaned up."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ RED, BLUE = Spot(CardPlace.TABLE, 0), Spot(CardPlace.TABLE, 1)
 FLOOR, SHOE, INFEED = Spot(CardPlace.FLOOR), Spot(CardPlace.SHOE), Spot(CardPlace.INFEED)
 SPOTS = [RED, BLUE, FLOOR, SHOE, INFEED, Spot(CardPlace.HAND, 1), Spot(CardPlace.HAND, 2), Spot(CardPlace.SHELVES, 9)]
 
-# The same examples in every run: a test that fails only sometimes tells nobody anything.
+# The same examples in every run: a test that fails only sometimes proves nothing.
 steady = settings(derandomize=True, deadline=None, max_examples=200)
 
 

@@ -1,4 +1,4 @@
-"""The simulated devices: every fault does what its name says, no card is made or lost, and no undealt card is told."""
+"""The simulated devices: every fault does what it says, no card is made or lost, and no undealt card is revealed."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_unreadable_and_unknown_messages_are_answered_and_not_remembered() -> No
 
 # --- faults of the mechanics, at the shoe ---------------------------------------------------------------------------
 
-# What a stack of 3 becomes: the outcome, cards really at the exit, cards told, cards on the floor, cards in the shoe.
+# What a stack of 3 becomes: the outcome; cards at the exit, reported, on the floor, and in the shoe.
 AT_THE_SHOE = {
     FaultName.INCOMPLETE_CYCLE: (Outcome.INCOMPLETE, 0, None, SPARES, DECK_SIZE),
     FaultName.MISSING_CARD: (Outcome.INCOMPLETE, 2, 2, SPARES + 1, DECK_SIZE - 3),
@@ -671,7 +671,7 @@ def test_power_that_comes_and_goes_cannot_fill_a_memory_that_is_kept() -> None:
     assert dispense(rig, 1).outcome is Outcome.COMPLETE
 
 
-# --- no hidden card is told -----------------------------------------------------------------------------------------
+# --- no hidden card is revealed -------------------------------------------------------------------------------------
 
 
 def kinds_at(rig: HostAtDevice, spot: Spot) -> list[int]:

@@ -167,7 +167,7 @@ def test_people_reach_every_goal_after_a_fault(state: str, device: str, fault: F
 
 
 def test_a_device_that_was_dead_from_the_beginning_has_a_way_out() -> None:
-    """It never connected, so there is no warning; the guide offers to take it out of service all the same."""
+    """It never connected, so there is no warning; the guide offers to take it out of service anyway."""
     house, people = house_of()
     house.wired["shuffler"].device.inject(FaultName.DEAD, 0.0)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The shipped scenarios end as they say, and a file that is no scenario says where it is wrong."""
+"""The shipped scenarios end as they say, and an invalid file is reported with the line that is wrong."""
 
 from __future__ import annotations
 

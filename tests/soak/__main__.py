@@ -32,7 +32,7 @@ BUILD = Path("build")
 
 
 class Onlooker(threading.Thread):
-    """A screen that listens all the time, and reads what it is told."""
+    """A screen that listens all the time, and reads what it is sent."""
 
     def __init__(self, socket: Path) -> None:
         super().__init__(name="onlooker", daemon=True)
@@ -80,7 +80,7 @@ def sample(served: Served, rounds: int, begun: float) -> Sample:
 
 
 def soak(folder: Path, rounds: int) -> list[Sample]:
-    """Play so many rounds, and look at the daemon a hundred times on the way."""
+    """Play this many rounds, and look at the daemon a hundred times on the way."""
     plugged = Plugged(folder, speed=SPEED, decks=deck_names(Setup(), 4))
     served = Served(folder, "--config", config_file(folder))
     samples: list[Sample] = []

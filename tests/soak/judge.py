@@ -16,7 +16,7 @@ JOURNAL_TOLERANCE = 0.1  # of the events and bytes in a round, between the two h
 
 
 class Sample(msgspec.Struct):
-    """The daemon at one moment, after so many rounds."""
+    """The daemon at one moment, after this many rounds."""
 
     rounds: int
     at_s: float

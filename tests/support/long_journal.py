@@ -17,7 +17,7 @@ INSERT = "INSERT INTO events (seq, ts, kind, prev, hash, clause, data) VALUES (?
 
 
 def fill(journal: Journal, count: int, new_event: Callable[[int], NewEvent]) -> None:
-    """So many events in a new journal, which must be opened again to be used."""
+    """This many events in a new journal, which must be opened again to be used."""
     connection = journal._connection
     triggers = [(name, sql) for name, sql in SCHEMA.items() if "TRIGGER" in sql]
     connection.execute("BEGIN IMMEDIATE")

@@ -424,7 +424,7 @@ class CardsUnexpected(DeviceFact):
     decks: list[str]
 
     def sentence(self) -> str:
-        if self.decks:  # a deck was due there, and version 0.1 recorded it all the same
+        if self.decks:  # a deck was due there, and version 0.1 recorded it anyway
             return f"Cards were put into the {self.device}; a person reports which deck they are."
         return f"Unexpected cards in the {self.device}."
 

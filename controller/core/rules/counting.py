@@ -9,7 +9,7 @@ from controller.core.refusal import Refusal
 from controller.core.state import State
 from controller.games.rulebook import Rule
 
-MOST_SURPLUS: Final = 9  # so many cards too many can come from a mix-up; more are a slip of the finger
+MOST_SURPLUS: Final = 9  # a surplus up to this can come from a mix-up; a larger one is a typing error
 
 
 def impossible(state: State, number: int, *rules: Rule) -> Refusal | None:

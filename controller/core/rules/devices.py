@@ -188,7 +188,7 @@ def event(d: Decision, report: DeviceEvent) -> None:
     handler = _EVENTS.get(type(happened))
     if handler is not None and (in_use or handler is _powered_up):
         handler(d, name, happened)
-    if d.cause:  # nothing followed from it: record it all the same
+    if d.cause:  # nothing followed from it: record it anyway
         d.emit(_in_full(name, happened))
 
 
@@ -400,7 +400,7 @@ def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone)
 def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
     """Somebody has put cards in. If only one deck is within reach, it is that one; otherwise a person has to say.
 
-    That only one deck is allowed there proves nothing: a dealer may put in the wrong deck all the same.
+    That only one deck is allowed there proves nothing: a dealer may still put in the wrong deck.
     """
     state = d.state
     place = place_inside(name, happened.place)

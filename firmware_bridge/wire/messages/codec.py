@@ -28,7 +28,7 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class BadMessage(Exception):
-    """Bytes that are not a message. `number` and `id` are 0 where they could not be read either; `has_id` tells
+    """Bytes that are not a message. `number` and `id` are 0 where they could not be read either; `has_id` says
     an id of 0 from a missing one."""
 
     def __init__(self, text: str, number: int | None = None, id: int | None = None) -> None:
