@@ -42,7 +42,11 @@ def test_one_file_is_tested_without_lint() -> None:
 
 
 @pytest.mark.parametrize(("given", "seed"), [(["SEED=7"], "campaign --seed 7 --rounds"), ([], "campaign  --rounds")])
-def test_a_campaign_takes_a_seed_and_has_none_of_its_own(given: list[str], seed: str) -> None:
+def test_a_campaign_takes_a_seed_and_has_none_of_its_own(
+    given: list[str], seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SEED", "MAKEFLAGS"):  # as `make test SEED=5` would set them
+        monkeypatch.delenv(name, raising=False)
     said = subprocess.run(
         ["make", "-n", "campaign", *given], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
