@@ -215,7 +215,8 @@ def test_rounds(played: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     assert output == {name: value for name, value in played.get("/api/v1/rounds/1").items() if name in output}
     events = json_lines(done("events", "--round", "1", "-n", "500", "--json"))
     assert {event["data"].get("round") for event in events} <= {1, None}
-    assert (events[0]["kind"], events[-1]["kind"]) == ("round.started", "round.completed")
+    kinds = [event["kind"] for event in events if event["kind"] != "hand.recognised"]  # which may come late
+    assert (kinds[0], kinds[-1]) == ("round.started", "round.completed")
     assert "chain intact" in done("journal", "verify")
     assert f"deck {first['deck']}: " in done("impact", first["deck"])
 
