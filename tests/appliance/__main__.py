@@ -53,7 +53,9 @@ def _payload(folder: Path, package: Path) -> tuple[Path, str]:
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN" / "control"
     control.write_text(re.sub(r"(?m)^(Version: .*)$", r"\1+upgrade", control.read_text()))
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, files], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["dpkg-deb", "-Znone", "--root-owner-group", "-b", tree, files], check=True, stdout=subprocess.DEVNULL
+    )
     disk = folder / "payload.img"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", files, disk, "128M"], check=True, capture_output=True)
     return disk, next(path.name for path in files.glob("*+upgrade_*.deb"))
