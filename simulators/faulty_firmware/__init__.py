@@ -12,6 +12,7 @@ from simulators.faulty_firmware import (  # noqa: F401 - they fill the list
     hands,
     hidden_cards,
     link,
+    memory,
     moves,
     packets,
     reports,

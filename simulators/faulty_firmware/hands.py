@@ -71,6 +71,42 @@ class CompletesWithItsDoorOpen(_Changes):
         return Outcome.COMPLETE if value is Outcome.STOPPED else value
 
 
+@mechanical(SHOE, "hands.door_stops")
+class FinishesWithItsDoorOpen(Firmware):
+    """Goes on with a cycle although its door is opened, and reports the door when the cycle has ended."""
+
+    def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
+        super().start(cause, memory_kept=memory_kept, now=now)
+        mechanics = self.mechanics
+        at_once = type(mechanics).set_door
+        waiting: list[bool] = []
+
+        def set_door(is_open: bool, now: float) -> bool:
+            if mechanics.doing is None:
+                return at_once(mechanics, is_open, now)
+            waiting.append(is_open)
+            return True
+
+        def tick(now: float) -> None:
+            if mechanics.doing is None:
+                while waiting:
+                    at_once(mechanics, waiting.pop(0), now)
+            type(mechanics).tick(mechanics, now)
+
+        mechanics.set_door = set_door  # type: ignore[method-assign]
+        mechanics.tick = tick  # type: ignore[method-assign]
+
+
+@mechanical(SHOE, "hands.door_stops")
+class StopsInSecret(_Omits):
+    """Stops when its door is opened, and does not report the door."""
+
+    event = Door
+
+    def _omits(self, fields: dict[str, object]) -> bool:
+        return fields["state"] is DoorState.OPEN and self.mechanics.last_outcome is Outcome.STOPPED
+
+
 @mechanical(SHOE, "hands.jam")
 class JamsInSecret(_Omits):
     """Ends a cycle with JAMMED, and sends no Jam."""

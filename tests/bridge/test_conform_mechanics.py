@@ -49,9 +49,13 @@ def test_honest_device_passes_with_a_person(
     assert {*person.asked} >= {*HandTask} - {HandTask.ADD, HandTask.EMPTY_SHOE}
 
 
-def test_there_are_45_mechanical_defects_and_at_least_42_are_found() -> None:
-    assert len(MECHANICAL) == 45
-    assert sum(bool(defect.found_by) for defect in MECHANICAL.values()) >= 42
+def test_only_three_mechanical_defects_cannot_be_found() -> None:
+    assert len(MECHANICAL) >= 45
+    assert {name for name, defect in MECHANICAL.items() if not defect.found_by} == {
+        "LeavesTheOrder",
+        "DealsFromTheBottom",
+        "StaysDark",
+    }
 
 
 @pytest.mark.parametrize("name", MECHANICAL)

@@ -15,6 +15,7 @@ from firmware_bridge.tools.conform import (  # noqa: F401, I001
     refusal_points,
     sequence_points,
     hands_points,
+    power_points,
 )
 from firmware_bridge.tools.conform.coverage import OUTSIDE, not_covered
 from firmware_bridge.tools.conform.person import HandTask

@@ -119,12 +119,13 @@ def ended(talk: Talk, command: Command) -> Steps[CycleDone]:
 
 
 def cycle(talk: Talk, greeting: Greeting, command: Command, while_it_runs: HandTask | None = None) -> Steps[CycleTrace]:
-    """Run a cycle to its end, and return what the device reported of it."""
+    """Run a cycle to its end, and return what the device reported of it; `meanwhile` is after the person's part."""
     before, counted, since = yield from _before(talk)
     yield from start(talk, command)
     meanwhile = yield from talk.status()
     if while_it_runs:
         yield from talk.by_hand(while_it_runs)
+        meanwhile = yield from talk.status()
     yield from ended(talk, command)
     return (yield from _trace(talk, greeting, command, (before, meanwhile, counted), since))
 
