@@ -197,12 +197,13 @@ def test_following_until_the_daemon_ends(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A table at which the robot has played a round."""
+    """A table at which the robot has played a round, and the shoe has named its hands, which it may do later."""
     with simulated(tmp_path_factory.mktemp("played"), "--speed", "50") as (served, _):
         asked = Client(served.socket)
         asked.post("simulation", {"do": "speed", "speed": 50})
         until(lambda: "round.completed" in {event["kind"] for event in asked.get("events", kind="round")["events"]})
         asked.post("simulation", {"do": "pause"})
+        until(lambda: all(dealt["seen"] == "known" for dealt in asked.get("rounds/1")["stacks"]))
         yield served
 
 
