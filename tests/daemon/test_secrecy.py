@@ -67,7 +67,8 @@ PATHS = (
 
 ALWAYS_NAMED = ("/api/v1/rules",)  # the rules of the game name its cards
 NAMES = re.compile(rb"(red|blue|gold) dragon|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
-ALL_KINDS = re.compile(rb'\[\s*"red dragon"[^]]*"rabbit"\s*\]')  # the game's own list of them, in its configuration
+# The game's own list of them, in its configuration; CSV doubles quotation marks.
+ALL_KINDS = re.compile(rb'\[\s*"{1,2}red dragon"[^]]*"rabbit"{1,2}\s*\]')
 
 reported: set[str] = set()  # every order of cards that a device has reported
 asked: list[int] = []  # the commands whose cards the shoe was asked for
@@ -175,7 +176,7 @@ def _has(run: bytes, length: int, wanted: set[bytes]) -> bool:
 class Session:
     """A daemon with leaky devices, all its output, and people who play."""
 
-    def __init__(self, folder: Path, command: tuple[str, ...] | None = None) -> None:
+    def __init__(self, folder: Path, command: tuple[str, ...] | None = None, build: type[Firmware] = Talkative) -> None:
         setup = Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))
         reported.clear()
         asked.clear()
@@ -187,7 +188,7 @@ class Session:
             decks=deck_names(setup, 6),
             shuffler_capabilities=capabilities(setup, "shuffler"),
             shoe_capabilities=SHOE_CAPABILITIES | {Capability.RECOGNISES},
-            build=Talkative,
+            build=build,
         )
         file = folder / config_file(folder, more='[screen]\nlisten = "127.0.0.1:0"\npeople = "people.toml"\n')
         file.write_text(file.read_text().replace("[shuffler]\n", "[shuffler]\nrecognises = true\n"))
@@ -249,7 +250,7 @@ class Session:
         limit = time.monotonic() + 2 * LIMIT_S
         moments = 0
         while True:
-            outputs = self._responses() | self._files() | self.outputs | {"log": self.served.log.encode()}
+            outputs = self.responses() | self._files() | self.outputs | {"log": self.served.log.encode()}
             kinds = {event.kind for event in self.outside.events} if self.outside.state.seq else set()
             if "dealer.revealed" in kinds:
                 assert moments > 5
@@ -266,25 +267,45 @@ class Session:
         taken = [event.data for event in self.outside.events if event.kind == "stack.taken"]
         return set(asked) - {data["command"] for data in taken if data["round"] in revealed}
 
-    def _responses(self) -> dict[str, bytes]:
+    def responses(self) -> dict[str, bytes]:
+        """Every response of the API."""
         return {path: self.served.ask("GET", path).body for path in PATHS}
 
     def _files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted((self.folder / "run").glob("journal.db*"))}
 
     def ask_everything(self) -> None:
-        """Every response of the API, and the support bundle."""
-        self.outputs |= self._responses()
+        """Every response of the API, the support bundle and the exports."""
+        self.outputs |= self.responses()
         for name, answer in (("refused", self.served.do("reveal_dealer")), ("wrong", self.served.do("cut_deck"))):
             assert answer.status in (400, 409)
             self.outputs[name] = answer.body
-        file = self.folder / "bundle.tar.gz"
-        shoectl("bundle", str(file), "--socket", str(self.served.socket), "--config", str(self.folder / "table.toml"))
+        self.outputs |= self.bundle() | self.exports()
+
+    def exports(self) -> dict[str, bytes]:
+        """The journal as people take it away."""
+        files = {name: self.folder / name for name in ("export.csv", "export.jsonl", "proof.jsonl", "copy.db")}
+        journal = ("--force", "--journal", str(self.folder / "run" / "journal.db"))
+        for words in (
+            ("export", "--format", "csv", str(files["export.csv"])),
+            ("export", str(files["export.jsonl"])),
+            ("export", "--proof", str(files["proof.jsonl"])),
+            ("copy", str(files["copy.db"])),
+        ):
+            done = shoectl("journal", *words, *journal)
+            assert done.exit_code == 0, done.output
+        contents = {name: file.read_bytes() for name, file in files.items()}
+        assert min(map(len, contents.values())) > 1000
+        return contents
+
+    def bundle(self) -> dict[str, bytes]:
+        """Every part of the support bundle."""
+        file, config = self.folder / "bundle.tar.gz", self.folder / "table.toml"
+        done = shoectl("bundle", str(file), "--force", "--socket", str(self.served.socket), "--config", str(config))
+        assert done.exit_code == 0, done.output
         with tarfile.open(file) as archive:
-            for part in archive.getmembers():
-                content = archive.extractfile(part)
-                assert content is not None
-                self.outputs[f"bundle {part.name}"] = content.read()
+            parts = [(part, archive.extractfile(part)) for part in archive.getmembers()]
+            return {f"bundle {part.name}": content.read() for part, content in parts if content}
 
     def close(self) -> None:
         """Release everything, whatever has happened."""
@@ -294,9 +315,14 @@ class Session:
 
 
 @contextlib.contextmanager
-def session(folder: Path, command: tuple[str, ...] | None = None) -> Iterator[Session]:
+def session(
+    folder: Path,
+    command: tuple[str, ...] | None = None,
+    build: type[Firmware] = Talkative,
+    kind: type[Session] = Session,
+) -> Iterator[Session]:
     """A table that is always closed."""
-    found = Session(folder, command)
+    found = kind(folder, command, build)
     try:
         yield found
     finally:
@@ -356,11 +382,12 @@ def new_events_tell() -> Iterator[None]:
 
 
 def test_what_an_unknown_event_contains_stays_in_the_journal(tmp_path: Path) -> None:
-    """It is kept as it was sent, for the auditor; nobody at the table can read it."""
+    """It is kept as it was sent, for the auditor, also in exports; nobody at the table can read it."""
     with new_events_tell(), session(tmp_path) as table:
         table.play(1)
         table.ask_everything()
         table.end(signal.SIGKILL)
-    assert {name.partition(" ")[0] for name in leaks(table.outputs)} <= {"journal.db", "journal.db-wal"}
+    journal = {"journal.db", "journal.db-wal", "export.csv", "export.jsonl", "proof.jsonl", "copy.db"}
+    assert {name.partition(" ")[0] for name in leaks(table.outputs)} <= journal
     (seen, *_) = [event.data for event in table.outside.events if event.data.get("message_number") == LATER_EVENT]
     assert leaks({"content": seen["content"].encode()})
