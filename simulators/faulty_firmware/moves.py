@@ -7,6 +7,7 @@ from typing import Any
 from firmware_bridge.wire.messages import (
     AnyCommand,
     Capability,
+    Command,
     Cycle,
     CycleDone,
     Deliver,
@@ -149,6 +150,30 @@ class TooBusyForLights(Firmware):
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         return Reason.BUSY if isinstance(command, Indicate) and self.mechanics.doing else super()._hindrance(command)
+
+
+class _MovesOntoCards(Firmware):
+    """Starts one kind of cycle although cards are in its way at the exit."""
+
+    onto: type[Command]
+
+    def _hindrance(self, command: AnyCommand) -> Reason | None:
+        hindrance = super()._hindrance(command)
+        return None if hindrance is Reason.EXIT_OCCUPIED and isinstance(command, self.onto) else hindrance
+
+
+@mechanical(SHUFFLER, "hands.exit_occupied")
+class EjectsOntoCards(_MovesOntoCards):
+    """Starts an Eject although cards are at the exit."""
+
+    onto = Eject
+
+
+@mechanical(SHUFFLER, "hands.exit_occupied", lacks={Capability.FEEDS_SHOE})
+class DeliversOntoCards(_MovesOntoCards):
+    """Starts a Deliver although cards are at the exit."""
+
+    onto = Deliver
 
 
 @mechanical(SHUFFLER, "hands.output_occupied")

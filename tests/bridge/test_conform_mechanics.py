@@ -102,7 +102,8 @@ def test_what_a_person_does_not_do_is_skipped_with_the_task() -> None:
     results, person = attended(*a_table(SHOE), only=MECHANICS, person=UnwillingPerson)
     skipped = [result for result in results.values() if result.verdict == "skipped"]
     assert "failed" not in {result.verdict for result in results.values()}
-    assert {result.name for result in skipped} >= {point.name for point in POINTS if point.hands}
+    without_hands = {"hands.exit_occupied"}  # a shoe presents a stack by itself
+    assert {result.name for result in skipped} >= {point.name for point in POINTS if point.hands} - without_hands
     assert f"the person did not do this: {HandTask.TAKE.value}" in [result.detail for result in skipped]
     assert person.asked
 

@@ -17,6 +17,7 @@ from firmware_bridge.wire.messages import (
     ClearJam,
     Command,
     CycleDone,
+    Deliver,
     DeviceRole,
     Dispense,
     Door,
@@ -146,6 +147,33 @@ def hands_output_occupied(talk: Talk) -> Steps[None]:
         yield from talk.by_hand(HandTask.ADD)
     status = yield from talk.status()
     yield from refused_with_cards(talk, Shuffle(talk.next_id(), greeting.boot), Reason.OUTPUT_OCCUPIED, status)
+
+
+@point("hands.exit_occupied", "Commands", "With cards at the exit, no cycle brings out others.",
+       limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
+def hands_exit_occupied(talk: Talk) -> Steps[None]:
+    """Eject, and Deliver of a shuffler that does not feed the shoe. A person puts a few more cards into a shuffler."""
+    greeting, status = yield from greet_ready(talk)
+    shuffler = greeting.role == DeviceRole.SHUFFLER
+    if status.exit_cards == 0:
+        first = command_of(talk, greeting, Eject if shuffler else Dispense)
+        yield from prepare(talk, greeting, work_in(greeting, first))
+        yield from cycle(talk, greeting, command_of(talk, greeting, type(first)))
+        status = yield from talk.status()
+    if not any((status.infeed_cards, status.inside_cards, status.output_cards, status.held_cards)):
+        yield from talk.by_hand(HandTask.ADD if shuffler else HandTask.LOAD)
+        status = yield from talk.status()
+    if status.exit_cards <= 0:
+        raise Skipped("no cards are at the exit, according to Status")
+    commands: list[type[Command]] = [Eject]
+    if shuffler and not greeting.can(Capability.FEEDS_SHOE):
+        if status.infeed_cards > 0 and status.inside_cards == status.output_cards == 0:
+            yield from cycle(talk, greeting, command_of(talk, greeting, Shuffle))
+            status = yield from talk.status()
+        if status.output_cards > 0:
+            commands.append(Deliver)
+    for kind in commands:
+        yield from refused_with_cards(talk, command_of(talk, greeting, kind), Reason.EXIT_OCCUPIED, status)
 
 
 # --- the door -------------------------------------------------------------------------------------------------------
