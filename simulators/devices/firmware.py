@@ -253,7 +253,7 @@ class Firmware:
         if type(command) is Indicate:
             return None if self.mechanics.can(Capability.INDICATES) else Reason.NOT_ABLE
         hindrance = self.mechanics.hindrance(command)
-        if hindrance is None and self.events_kept - len(self._events) < EVENTS_FOR_A_CYCLE:
+        if hindrance is None and self._room < EVENTS_FOR_A_CYCLE:
             return Reason.EVENTS_FULL
         return hindrance
 
@@ -315,13 +315,13 @@ class Firmware:
 
     def report(self, what: type[EventMessage], **fields: object) -> None:
         """Number an event, keep it, and send it if there is a session. Doors and buttons leave room for cards."""
-        room = self.events_kept - len(self._events)
+        room = self._room
         # So does power that comes and goes: since the last PowerUp no cycle can have begun that this one would end.
         again = what is PowerUp and self._newest is PowerUp
         if room < EVENTS_FOR_A_CYCLE and (again or issubclass(what, Door | Button)):
             return
-        if room <= 1:  # the last place says that nothing more can be reported
-            if room < 1:
+        if room <= 0:  # the last place says that nothing more can be reported
+            if room < 0:
                 return
             what, fields = Fault, {"code": FaultCode.MEMORY, "text": "the event memory is full"}
             self.mechanics.fail()
@@ -331,6 +331,11 @@ class Firmware:
         self._next_event += 1
         if self._greeted:
             self._send_event(self._next_event - 1, event)
+
+    @property
+    def _room(self) -> int:
+        """For this many more events there is room, besides the last place; -1 if that is taken, too."""
+        return self.events_kept - 1 - len(self._events)
 
     def _send_event(self, number: int, event: bytes) -> None:
         """Each event once in a link session, also if the host greets twice."""

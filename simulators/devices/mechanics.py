@@ -434,7 +434,7 @@ class Mechanics(ABC):
         self.doing = None
         jammed = self.way_blocked or type(command) is ClearJam  # which has not found the way clear
         self.mode = ending.mode if ending.mode is not None else _JAMMED if jammed else _READY
-        if self._broken and self.mode is _READY:
+        if self._broken:
             self.mode = Mode.FAILED
         for step in ending.steps:
             if step.needs is None or step.needs in self.capabilities:

@@ -616,7 +616,7 @@ def test_a_device_with_full_memory_moves_nothing() -> None:
     rig = loaded_shoe()
     rig.store = False
     number = 0
-    while EVENTS_KEPT - len(rig.firmware._events) >= EVENTS_FOR_A_CYCLE:
+    while EVENTS_KEPT - len(rig.firmware._events) > EVENTS_FOR_A_CYCLE:  # one place is for Fault MEMORY
         number += 1
         dispense(rig, number, 1)
         rig.device.take(HAND, rig.line.now)
@@ -656,6 +656,27 @@ def test_a_device_that_can_report_nothing_more_says_so_last_and_stops() -> None:
     rig.connect()
     rig.device.load(RED, rig.line.now)
     assert dispense(rig, 2).outcome is Outcome.COMPLETE
+
+
+def test_the_place_for_the_last_fault_is_not_room_for_a_cycle() -> None:
+    rig = loaded_shoe()
+    rig.store = False
+    while len(rig.firmware._events) < EVENTS_KEPT - EVENTS_FOR_A_CYCLE:
+        rig.firmware.report(CardsPresent, place=Told.EXIT, present=True)
+    assert refusal(rig, SelfTest(1, rig.session.boot)) is Reason.EVENTS_FULL
+
+
+def test_a_jam_that_cannot_be_reported_leaves_the_device_failed() -> None:
+    rig = loaded_shoe()
+    rig.store = False
+    rig.device.inject(FaultName.JAM, rig.line.now)
+    rig.session.send(Dispense(1, rig.session.boot, 3), rig.line.now)
+    rig.answered(1)
+    for _ in range(EVENTS_KEPT):  # people at the exit, while the cycle runs
+        rig.firmware.report(CardsPresent, place=Told.EXIT, present=True)
+    rig.line.rest(5)
+    assert rig.device.mechanics.doing is None
+    assert refusal(rig, ClearJam(2, rig.session.boot)) is Reason.FAILED
 
 
 def test_power_that_comes_and_goes_cannot_fill_a_memory_that_is_kept() -> None:
