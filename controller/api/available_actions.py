@@ -21,6 +21,7 @@ from controller.core.actions import Action, CloseBets, Configure, CorrectCount, 
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
 from controller.core.names import capital, command_name
+from controller.core.rules.opening import LONGEST_NAME
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import State, decode, encode, requestable_rounds
 from controller.core.table import Table
@@ -57,9 +58,13 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
         choices = _choices(kind, field.name, field.type, state)
         if choices is not None:
             what |= {"type": "integer" if what["type"] == "integer" else "choice", "choices": choices}
+            possible = _possible(kind, field.name, choices, state)
+            if possible != choices:
+                what["possible"] = possible
         if not field.required:
             what["default"] = field.default if field.default is not msgspec.NODEFAULT else None
         if kind is ReceiveDeck and field.name == "deck":
+            what["most"] = LONGEST_NAME
             what["unused"] = {back: _unused_name(state, back) for back in state.setup.backs}
         found.append(what)
     return found
@@ -113,6 +118,13 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
     if isinstance(of, type) and issubclass(of, StrEnum):
         return [str(value) for value in of]
     return None
+
+
+def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -> list[Any]:
+    """The decks or devices among the choices whose state allows the action; all if none does: the rules say why."""
+    if name not in ("deck", "device"):
+        return choices
+    return [choice for choice in choices if not why_not(state, kind.leads_to, **{name: choice})] or choices
 
 
 def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 import msgspec
@@ -24,6 +27,24 @@ def stored_text(kind: str, data: dict[str, Any]) -> str:
     except (KeyError, msgspec.ValidationError):
         about = " ".join(str(data[key]) for key in ("device", "deck", "round", "reason") if key in data)
         return f"{spoken(kind.replace('.', ' '))} {about}".strip().capitalize() + "."
+
+
+def kinds_saying(word: str) -> list[str]:
+    """The kinds of events whose sentences contain this word, whatever happened: it is in none of their data."""
+    return [kind for kind, fixed in _fixed_words().items() if word.lower() in fixed]
+
+
+@functools.cache
+def _fixed_words() -> dict[str, str]:
+    return {kind: " ".join(_strings(event.sentence.__code__)).lower() for kind, event in KINDS.items()}
+
+
+def _strings(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, CodeType):
+            yield from _strings(constant)
 
 
 def shown_data(data: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from controller.api.event_text import event_json
+from controller.api.event_text import event_json, kinds_saying
 from controller.api.suggestion import nearest
 from controller.core.events import KINDS, read
 from controller.core.events.event import Entry
@@ -87,6 +87,7 @@ def find_events(
         since=wanted.since,
         until=wanted.until,
         text=wanted.text.split()[:8],
+        saying=kinds_saying,
         limit=limit,
         newest=newest,
     )

@@ -158,7 +158,9 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
 def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
     """A warning. If its device is out of service it is set aside: it remains, but blocks only that device."""
     aside = bool(warned.device) and not in_service(state, warned.device)
-    steps = [{"text": remedy(key), "done": warned.gone}]
+    leaves = warned.deck and _leaves(state, warned.deck)
+    text = f"A floorperson takes deck {warned.deck} off the table" if leaves else remedy(key)
+    steps = [{"text": text, "done": warned.gone}]
     if aside:
         out = state.devices[warned.device].out_how
         steps = [
@@ -181,6 +183,12 @@ def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
             {"text": capital(f"{cleared_by(warned.needs)} clears the warning"), "done": False},
         ],
     }
+
+
+def _leaves(state: State, name: str) -> bool:
+    """Whether a deck that there is a warning about has left or is to leave, with no card to be found first."""
+    deck = state.decks.get(name)
+    return deck is None or (deck.state is DeckState.LOCKED_OUT and not deck.cards.get(ledger.MISSING))
 
 
 def _troubles(state: State) -> list[dict[str, Any]]:

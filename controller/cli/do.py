@@ -77,7 +77,8 @@ def do_verb(
     is printed on standard error.
 
     What only a floorperson or a technician may do needs their PIN. It is asked for, or read from
-    standard input. An action that cannot be undone is performed after you have confirmed it.
+    standard input; a simulated table asks for none here. An action that cannot be undone is
+    performed after you have confirmed it.
 
     \b
     Examples:

@@ -74,7 +74,7 @@ def readable_filter(given: dict[str, Any]) -> EventFilter:
 @click.option("--deck", metavar="NAME", help="Only events of this deck.")
 @click.option("--device", metavar="NAME", shell_complete=complete_device, callback=_checked(check_device),
               help="Only events of this device: shuffler or shoe.")  # fmt: skip
-@click.option("--text", metavar="WORDS", help="Only events whose text contains these words.")
+@click.option("--text", metavar="WORDS", help="Only events whose sentence or data contains these words.")
 @optional_journal_option
 @optional_socket_option
 @lines_option

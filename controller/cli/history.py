@@ -189,7 +189,8 @@ def _print_round(found: dict[str, Any]) -> None:
     elif found["ended_ts"]:
         lines.append(("completed", _at(found["ended_ts"])))
     for warning in found["warnings"]:
-        who = f"{warning['cleared_by']} ({warning['cleared_role']}), {_at(warning['cleared_ts'])}"
+        role = {"floor": "floorperson"}.get(warning["cleared_role"], warning["cleared_role"])
+        who = f"{warning['cleared_by']} ({role}), {_at(warning['cleared_ts'])}"
         cleared = f"cleared by {who}" if warning["cleared_ts"] else "not cleared before the next round"
         lines.append(("warning", f"{_at(warning['ts'])}, {warning['text']}{clauses(warning['clause'])}; {cleared}"))
     lines.append(("events", f"{found['first_seq']} to {found['last_seq']}"))

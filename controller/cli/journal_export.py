@@ -25,15 +25,22 @@ from controller.journal.export import Span, csv_lines, json_lines, span
 @click.argument("file", metavar="FILE|-", type=click.Path(path_type=Path))
 @click.option("--from", "first", type=number_type, metavar="SEQ", help="The first event. Default: 1.")
 @click.option("--to", "last", type=number_type, metavar="SEQ", help="The last event. Default: the newest.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True,
-              help="JSON Lines, or CSV for a spreadsheet.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]),
+              help="JSON Lines, or CSV for a spreadsheet. Default: csv for FILE.csv, otherwise jsonl.")  # fmt: skip
 @click.option("--proof", is_flag=True, help="Check the chain, and start with a header that says which events follow.")
 @force_option
 @journal_option
 @json_option
 @journal_errors()
 def export(
-    file: Path, first: int | None, last: int | None, form: str, proof: bool, force: bool, path: Path, as_json: bool
+    file: Path,
+    first: int | None,
+    last: int | None,
+    form: str | None,
+    proof: bool,
+    force: bool,
+    path: Path,
+    as_json: bool,
 ) -> None:
     """Write events into FILE, or to standard output for -.
 
@@ -44,9 +51,10 @@ def export(
     \b
     Examples:
       shoectl journal export --proof night.jsonl
-      shoectl journal export --from 4000 --to 4999 --format csv rounds.csv
+      shoectl journal export --from 4000 --to 4999 rounds.csv
       shoectl journal export - | jq .kind
     """
+    form = form or ("csv" if file.suffix.lower() == ".csv" else "jsonl")
     if form == "csv" and proof:
         raise click.UsageError("--proof needs --format jsonl")
     to_stdout = str(file) == "-"

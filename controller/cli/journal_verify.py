@@ -74,6 +74,9 @@ def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bo
         identity = {"id": verification.journal_id} if verification.journal_id else {}
         terminal.print_json({"ok": True, "events": found.count, **identity, **msgspec.to_builtins(found)})
         return 0
+    if not found.count:
+        terminal.print_line("0 events: there is nothing to verify", "yellow")
+        return 0
     part = "" if found.first == 1 else f" from {found.first} to {found.last}, after {found.prev}"
     terminal.print_line(f"{terminal.count(found.count, 'event')}{part}, chain intact, head {found.head}", "green")
     if verification.journal_id:

@@ -342,7 +342,7 @@ class GatherCards(OnDeck):
 
 
 class GatherAll(OnDeck):
-    """All cards of the deck outside the devices were put on one pile, and the whole pile was counted."""
+    """All cards of the deck outside the devices were put in one pile, and the whole pile was counted."""
 
     leads_to = decks.PileCounted
     cards: int

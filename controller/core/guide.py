@@ -15,7 +15,7 @@ from controller.core.decision import Refusal, cite, why_not
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
 from controller.core.names import cards, place_name, sentence
 from controller.core.rules.correcting import correctable
-from controller.core.rules.dealing import next_stack, stub_may_leave, waits_for_players
+from controller.core.rules.dealing import next_stack, stub_may_leave, stub_place, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, loose_places, next_place
 from controller.core.rules.guards import (
     blocking,
@@ -27,6 +27,7 @@ from controller.core.rules.guards import (
     over_age,
     self_reshuffling,
     stub_count_due,
+    usable,
     wrong_number_of_decks,
 )
 from controller.core.rules.opening import elsewhere
@@ -122,10 +123,11 @@ def gather_step(state: State, name: str) -> Step:
     device = ledger.DEVICE_OF.get(place, "")
     gathered: Offer = {"action": "gather_cards", "deck": name, "place": place}
     if not place:
-        return removal_step(name, f"Deck {name} is locked out.", (Rule.WRONG_COUNT,))
+        warned = state.warnings.get(f"{name}.count")
+        rules = tuple(warned.clause) if warned else (Rule.WRONG_COUNT,)
+        return removal_step(name, f"Deck {name} is locked out.", rules)
     if place == ledger.MISSING:
-        looking = _looking(state, name)
-        if looking:
+        if looking := _looking(state, name):
             return looking
         number = deck.cards[place]
         text = f"Deck {name} has {cards(-number)} too many: count it again, or have a floorperson declare it."
@@ -166,7 +168,7 @@ def gather_step(state: State, name: str) -> Step:
     if several:
         held = [ledger.DEVICE_OF[each] for each in loose if each in ledger.DEVICE_OF]
         first, opened = _open_first(state, held[0] if held else "")
-        text = f"{first}Put all cards of deck {name} on one pile and count it, or begin with {source}."
+        text = f"{first}Put all cards of deck {name} in one pile and count it, or begin with {source}."
     return Step(text, why, do=(*opened, *at_once, gathered))
 
 
@@ -246,11 +248,11 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
                 move = ByHand.CLOSE
             elif device.state is DeviceState.FAILED:
                 text = before_out_of_service(f"{warned.device}.fail")
-                if not inside(state, warned.device):
+                if not inside(state, warned.device) and not device.hindered:
                     text, opened = f"{text}, or test it", ({"action": "test_device", "device": warned.device},)
             return Step(
                 f"{text}{OR_OUT_OF_SERVICE}.",
-                sentence(warned.text),
+                f"{sentence(warned.text)} {_refused(state, warned.device)}".strip(),
                 (*clause, Rule.OUT_OF_SERVICE),
                 (*opened, {"action": "take_out_of_service", "device": warned.device}),
                 by_hand=move,
@@ -377,8 +379,12 @@ def _deck(state: State, name: str) -> Step | None:
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
             return None
-        loaded: Offer = {"action": "load_deck", "deck": name}
-        return Step(_LOAD[state.method].format(name), "It is this deck's turn.", (Rule.LOAD_SHOE,), (loaded,))
+        why, offers = "It is this deck's turn.", [Offer(action="load_deck", deck=name)]
+        usual = Method.AUTOMATED_SHOE
+        if state.setup.method is usual and state.method is not usual and usable(state, "shoe"):
+            why += " The shoe works again: a floorperson can change back to it."
+            offers.append({"action": "change_method", "method": str(usual)})
+        return Step(_LOAD[state.method].format(name), why, (Rule.LOAD_SHOE,), tuple(offers))
     if found is DeckState.SHUFFLED and state.devices["shuffler"].at_exit:
         text = f"Take deck {name} from the shuffler."
         return Step(text, "It is shuffled.", by_hand=ByHand.TAKE, device="shuffler")
@@ -408,14 +414,11 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(f"Deal to {place_name(stack.target)}.", _CLOCKWISE, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
-        what = "the face-up card to the rack" if round_.to_rack else "face down"
-        return Step(
-            f"Take the stack to {place_name(stack.target)}, {what}.",
-            _CLOCKWISE,
-            (Rule.DEAL_STACKS,),
-            by_hand=ByHand.TAKE,
-            device="shoe",
-        )
+        how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
+        if round_.to_rack:
+            how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
+        text = f"Take the stack to {place_name(stack.target)}, {how}."
+        return Step(text, why, (rule,), by_hand=ByHand.TAKE, device="shoe")
     if shoe.hindered:
         return _try_again(state, "shoe", Rule.DEALING)
     return Step("Wait for the shoe.", f"It is forming the stack for {place_name(stack.target)}.")
@@ -424,17 +427,17 @@ def _dealing(state: State, now_ms: int) -> Step | None:
 def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
-        if round_.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
+        by_shoe = stub_place(state, round_) if round_.method is Method.AUTOMATED_SHOE else ""
+        if emptied_by_device(state, by_shoe):
             if not state.devices["shoe"].at_exit:
                 return Step("Wait for the shoe.", "It is bringing out the stub.", (Rule.STUB_LEAVES,))
             text, why = "Take the stub from the shoe.", "All hands have their cards."
             return Step(text, why, (Rule.STUB_LEAVES,), by_hand=ByHand.TAKE, device="shoe")
-        first, opened = _open_first(state, "shoe" if round_.method is Method.AUTOMATED_SHOE else "")
+        first, opened = _open_first(state, "shoe" if by_shoe == ledger.SHOE else "")
         taken: Offer = {"action": "remove_stub"}
         return Step(f"{first}Take the stub out.", "All hands have their cards.", (Rule.STUB_LEAVES,), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
-        counted: Offer = {"action": "count_stub"}
-        text = "Count the stub face down and enter the number."
+        text, counted = "Count the stub face down and enter the number.", Offer(action="count_stub")
         return Step(text, "Its count is due.", (Rule.STUB_COUNT_DUE,), (counted,))
     return None
 
@@ -461,8 +464,8 @@ def _clearing(state: State, now_ms: int) -> Step | None:
 
 def _misdeal(state: State, now_ms: int) -> Step | None:
     answers: tuple[Offer, ...] = tuple({"action": "answer_misdeal", "misdealt": yes} for yes in (True, False))
-    text = "Were the cards misdealt?"
-    return Step(text, "The stub has the wrong number of cards.", (Rule.STUB_WRONG,), answers)
+    why = "The stub has the wrong number of cards."
+    return Step("Were the cards misdealt?", why, (Rule.STUB_WRONG,), answers)
 
 
 def _idle(state: State, now_ms: int) -> Step | None:

@@ -36,6 +36,7 @@ def place_name(place: str) -> str:
 # States whose names do not go with "is": the table, a deck or a device is …
 _STATES: Final = {
     "waiting": "waiting for a deck",
+    "betting": "taking bets",
     "acting": "waiting for players",
     "revealing": "showing the dealer's cards",
     "clearing": "collecting the hands",
@@ -43,7 +44,7 @@ _STATES: Final = {
     "voiding": "settling a void round",
     "infeed": "in the shuffler's infeed",
     "shuffling": "being shuffled",
-    "mixed": "shuffled, not cut",
+    "mixed": "waiting to be cut",
     "racked": "in the rack",
     "voided": "in a void round",
     "recalled": "being gathered",

@@ -28,7 +28,7 @@ WARNINGS: Final[dict[str, WarningKind]] = {
     "cycle": WarningKind("{} did not finish", "Check the {}", "dealer", gone=True),
     "restart": WarningKind("{} restarted", "Check the {}", "dealer", gone=True),
     "count": WarningKind(
-        "count of deck {}", "Gather deck {}; a floorperson finds the missing cards or declares them missing", "floor"
+        "cards of deck {}", "Gather deck {}; a floorperson finds the missing cards or declares them missing", "floor"
     ),
     "door": WarningKind("{} opened", "Close the door of the {}", "floor"),
     "gap": WarningKind(

@@ -81,8 +81,8 @@ class Rulebook(msgspec.Struct, frozen=True):
         return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found.values()))
 
     def cite(self, cited: Iterable[Rule | str], method: Method) -> tuple[str, ...]:
-        """The clauses of these rules for this dealing method; clauses among them are returned unchanged."""
-        return tuple(clause for one in cited if (clause := self._clause(one, method)))
+        """The clauses of these rules for this dealing method, none twice; clauses among them are returned unchanged."""
+        return tuple(dict.fromkeys(clause for one in cited if (clause := self._clause(one, method))))
 
     def _clause(self, cited: Rule | str, method: Method) -> str:
         if not isinstance(cited, Rule):

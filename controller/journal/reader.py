@@ -249,14 +249,16 @@ class JournalReader(BaseJournal):
         since: str = "",
         until: str = "",
         text: Sequence[str] = (),
+        saying: Callable[[str], Sequence[str]] = lambda word: (),
         limit: int = 100,
         newest: bool = False,
     ) -> list[StoredEvent]:
         """Events between two numbers and times, in order: of a kind or a group of kinds, with these values in their
         data (in upper or lower case), and containing all these words. `within` selects everything from the first event
-        with this value in its data to the last. `newest` returns the last ones instead of the first.
+        with this value in its data to the last. `newest` returns the last ones instead of the first. `saying` names the
+        kinds of events whose sentences contain a word: sentences are not stored.
         """
-        wanted = Wanted(kind, tuple(having), since, until, tuple(text))
+        wanted = Wanted(kind, tuple(having), since, until, tuple((word, tuple(saying(word))) for word in text))
         upto = self._indexed() if wanted.uses_index or within else 0
         while True:
             try:

@@ -17,7 +17,7 @@ class Wanted(NamedTuple):
     having: tuple[tuple[str, str | int], ...]
     since: str
     until: str
-    text: tuple[str, ...]
+    text: tuple[tuple[str, tuple[str, ...]], ...]  # words, each with the kinds of events that always contain it
 
     @property
     def uses_index(self) -> bool:
@@ -43,9 +43,10 @@ def select(
         if ts:
             conditions.append(f"f.ts {sign} ?" if indexed else f"CAST(e.ts AS TEXT) {sign} ?")
             values.append(ts)
-    for word in wanted.text:
-        conditions.append("instr(lower(e.kind || ' ' || e.clause || ' ' || e.data), ?) > 0")
-        values.append(word.lower())
+    for word, kinds in wanted.text:
+        saying = f" OR e.kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+        conditions.append(f"(instr(lower(e.kind || ' ' || e.clause || ' ' || e.data), ?) > 0{saying})")
+        values += [word.lower(), *kinds]
     columns = ", ".join(f"e.{name}" for name in EventRow._fields)
     order = "DESC" if newest else "ASC"
     statement = f"SELECT {columns} FROM {table} WHERE {' AND '.join(conditions)} ORDER BY {seq} {order} LIMIT ?"

@@ -103,7 +103,7 @@ function show() {
   fill(byId("offers"), [offers, stale, held, fresh, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
       actionButton(action, { class: index ? "offer" : "offer primary", disabled: stale || held || (!action.allowed && !fresh),
-        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer), offer)));
+        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer, table.step.do), offer)));
   const dock = DOCK.map(now).filter(Boolean);
   fill(byId("dock"), [mayRead(), dock, stale, fresh, dock.map((action) => signed(action))], () => [
     ...dock.map((action) =>
@@ -138,9 +138,11 @@ function padlock(action, given = {}) {
   return hasRole(roles) && !needsPin(action, given) ? null : icon("lock", `needs ${roles.map(roleWords).join(" or ")}:`);
 }
 
-function offerTitle(action, offer) {
+/** The words on the button of an offer; `others` are those beside it, which must not look the same. */
+function offerTitle(action, offer, others = []) {
   const [name, yes] = Object.entries(offer).find(([, value]) => typeof value === "boolean") ?? [];
-  return name ? answerTo(name, yes) : action.title;
+  const twins = others.filter((other) => other.action === offer.action).length > 1;
+  return name ? answerTo(name, yes) : twins && offer.device ? `${action.title}: ${offer.device}` : action.title;
 }
 
 /** Buttons for offers beside those of the step, such as the way out of an alarm; those that the step has are left out. */
@@ -255,31 +257,39 @@ async function submit(action, fields) {
 }
 
 /** Whether a person has to answer: also where another client may leave it out because a device knows. */
-const mustAnswer = (field) => field.required || (field.choices && field.default === "");
+const mustAnswer = (field) => field.required || field.name === "reason" || (field.choices && field.default === "");
 
 function openForm(action, given) {
   const values = { ...given };
   const answer = el("p", { class: "form-answer", role: "alert" });
   const open = openFields(action, given);
   const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
+  let sent = false;
   let origin = null; // where a deck was prepared: asked for only if it was
+  const unanswered = () => open.find((field) => (mustAnswer(field) || (field.name === "came_from" && values.prepared)) && (values[field.name] ?? "") === "");
   const check = () => {
     if (origin) origin.hidden = !values.prepared;
-    send.disabled = open.some((field) => mustAnswer(field) && (values[field.name] === undefined || values[field.name] === ""))
-      || (values.prepared && !values.came_from);
+    send.setAttribute("aria-disabled", String(Boolean(unanswered())));
   };
-  const set = (name) => (value) => { values[name] = value; check(); };
+  const set = (name) => (value) => { values[name] = value; answer.replaceChildren(); check(); };
   const fixed = Object.entries(given).filter(([name]) => name !== "action");
   const pad = open.some((field) => field.type === "integer" && !field.least && !field.choices);
   const form = el("form", {
     class: "form",
     onsubmit: async (event) => {
       event.preventDefault();
-      send.disabled = true;
+      if (sent) return;
+      const missing = unanswered();
+      if (missing) {
+        answer.textContent = `Answer this first: ${question(missing)}`;
+        return;
+      }
+      sent = true;
       try {
         await submit(action, values);
         closeDialog();
       } catch (error) {
+        sent = false;
         if (error.confirm) askConfirmation(action, given, values, error);
         else if (!form.isConnected) notice(refusalWords(error), "refused"); // the PIN was asked for in its place
         answer.replaceChildren(...refusalWords(error));
@@ -315,8 +325,8 @@ function fieldset(field, set, given) {
   if (field.least) // nobody knows the exact number: what counts is that there are enough
     return el("p", { class: "confirm", text: `At least ${field.least} cards are above the cover card, and at least one is below it.` });
   const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" && !field.choices ? numberField
-    : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : textField;
-  const initial = field.default ?? undefined;
+    : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : field.name === "reason" ? reasonField : textField;
+  const initial = field.name === "reason" ? undefined : field.default ?? undefined; // nobody has given that reason yet
   if (initial !== undefined && field.type !== "integers") set(initial);
   return el("fieldset", { data: { field: field.name } }, el("legend", { text: question(field) }), make(field, set, initial, given));
 }
@@ -343,7 +353,7 @@ function choiceField(field, set, initial) {
     if (field.name === "back") return [backSwatch(choice), choice];
     return placeWords(choice);
   };
-  return radios(field.choices.map((choice) => [choice, face(choice)]), set, initial, question(field));
+  return radios((field.possible ?? field.choices).map((choice) => [choice, face(choice)]), set, initial, question(field));
 }
 
 const yesNo = (field, set, initial) => radios([true, false].map((yes) => [yes, answerTo(field.name, yes)]), set, initial, question(field));
@@ -389,18 +399,26 @@ function numberField(field, set, initial) {
 }
 
 function textField(field, set, initial) {
-  const input = el("input", { type: "text", autocomplete: "off", "aria-label": words(field.name), value: initial ?? "", maxlength: 80 });
+  const input = el("input", { type: "text", autocomplete: "off", "aria-label": words(field.name), value: initial ?? "", maxlength: field.most ?? 80 });
   input.addEventListener("input", () => set(input.value.trim()));
   return input;
 }
 
+/** A text that is typed, or tapped: `proposals` are pairs of a text and what is drawn before it. */
+function proposedField(field, set, proposals) {
+  const input = textField(field, set);
+  return el("div", { class: "choices" }, input, ...proposals.map(([text, drawn]) =>
+    el("button", { type: "button", class: "choice", onclick: () => { input.value = text; set(text); } }, drawn, text)));
+}
+
 /** The name of a new deck: typed, or the next unused one of its colour. */
 function newDeckField(field, set, initial, given) {
-  const input = textField(field, set, initial);
   const unused = Object.entries(field.unused ?? {}).filter(([back]) => !given.back || given.back === back);
-  return el("div", { class: "choices" }, input, ...unused.map(([back, name]) =>
-    el("button", { type: "button", class: "choice", onclick: () => { input.value = name; set(name); } }, backSwatch(back), name)));
+  return proposedField(field, set, unused.map(([back, name]) => [name, backSwatch(back)]));
 }
+
+/** A reason goes into the journal as it is given; the usual one is only a proposal. */
+const reasonField = (field, set) => proposedField(field, set, field.default ? [[field.default, null]] : []);
 
 /** Show the summary of a clause. */
 export async function showClause(clause) {

@@ -11,13 +11,16 @@ const WHO = { dealer: "Dealer", floor: "Floorperson", technician: "Technician", 
 const KEPT = 60; // events shown
 const METHODS = { automated_shoe: "Dealt from the automated shoe", manual_shoe: "Dealt from a manual shoe", hand: "Dealt by hand" };
 
+/** A text in which the name of a deck, such as red-1, stays on one line. */
+const unbroken = (text) => text.split(/(\S+-\S+)/).map((part, index) => (index % 2 ? el("span", { class: "unbroken", text: part }) : part));
+
 export function showStep(table) {
   const step = table.stopped
     ? { text: "The table has stopped.", why: table.stopped, clause: [], who: "technician" } : table.step;
   const alarm = alarmsOf(table).length > 0;
   byId("step").classList.toggle("alarm", alarm);
   setText(byId("step-who"), [table.flow?.title, table.round ? `Round ${table.round.number}` : "", WHO[step.who]].filter(Boolean).join(" · "));
-  setText(byId("step-text"), step.text);
+  fill(byId("step-text"), step.text, unbroken);
   setText(byId("step-why"), step.why);
   fill(byId("step-clause"), step.clause, (list) => clauses(list, "step-"));
 }
@@ -36,7 +39,7 @@ export function showAlarms(table) {
     ...warnings.map((warning, index) =>
       el("article", { class: warning.aside ? "set-aside" : `alarm${warning.gone ? " gone" : ""}`, data: { warning: warning.key } },
         el("h3", {}, capitalise(warning.text), " ", ...clauses(warning.clause, `${warning.key}-`)),
-        el("p", { class: "small", text: capitalise([warning.device, warning.deck, `a ${roleWords(warning.needs)} can clear it`].filter(Boolean).join(" · ")) }),
+        el("p", { class: "small", text: capitalise([warning.device, warning.deck && `deck ${warning.deck}`, `a ${roleWords(warning.needs)} can clear it`].filter(Boolean).join(" · ")) }),
         checklist(warning.steps), ways(buttons[index]))),
     ...troubles.map((trouble, index) =>
       el("article", { class: "alarm trouble", data: { trouble: trouble.device } },

@@ -93,6 +93,7 @@ class Books:
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter(dict.fromkeys(CHECKS, 0))
+        self._sightings: dict[tuple[str, int, int], str] = {}  # device, boot and event that tells of a disturbed deck
         self._mirror = State()
         self._verified = START
 
@@ -108,9 +109,11 @@ class Books:
         """Between two rounds: the checks that take longer."""
         house = self.house
         self._conserved()
-        strays = self._strays()
+        unseen = self._strays() | set(self._sightings.values())
         for name, deck in house.state.decks.items():
-            if name in strays:  # a card that has just fallen, or a spare that came in, is found at the next count
+            # A card that has just fallen, or a spare that came in, is found at the next count; a deck that was taken
+            # out of a device, as soon as the report of it arrives.
+            if name in unseen:
                 continue
             for places, spots in _GROUPS:
                 lying = self.lying(name, spots)

@@ -58,7 +58,6 @@ class DeckWitness(Books):
         self._out_of_service: set[str] = set()
         self._round: WitnessedRound | None = None
         self._boots: dict[str, int] = {}
-        self._sightings: dict[tuple[str, int, int], str] = {}  # a device's event that shows that a deck was out
         self.recoveries: Counter[str] = Counter()
 
     # --- what devices report ------------------------------------------------------------------------------------------

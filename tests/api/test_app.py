@@ -120,6 +120,8 @@ def test_events_are_searched(table: Table) -> None:
     assert [event["kind"].partition(".")[0] for event in some] == ["deck"] * 3
     assert {event["data"]["deck"] for event in some} == {"red-1"}
     assert served.get("/api/v1/events?text=washed%20blue-1")["events"][0]["text"] == "Dana washed deck blue-1."
+    found = served.get("/api/v1/events?text=betting%20is%20open")["events"]
+    assert "Betting is open." in {event["text"] for event in found}, "the words of a sentence are not stored"
     head = served.get("/api/v1/events")["head"]
     last = served.get(f"/api/v1/events?after={head - 2}&before={head}")["events"]
     assert [event["seq"] for event in last] == [head - 1]

@@ -8,6 +8,7 @@ import pytest
 
 from controller.api.available_actions import actions_now
 from controller.core import actions as act
+from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup
 from controller.core.state import decode, encode
@@ -35,7 +36,7 @@ def test_nothing_is_possible_that_has_nothing_to_act_on() -> None:
     for name, reason in {
         "clear_warning": "there is no warning",
         "unlock_person": "nobody is locked out",
-        "collect_hand": "the table is betting",
+        "collect_hand": "the table is taking bets",
     }.items():
         assert not listed[name]["allowed"], name
         assert listed[name]["why_not"]["reason"] == reason
@@ -102,3 +103,25 @@ def test_a_deck_that_is_loaded_can_be_cut_again() -> None:
     house = House(Setup(method=Method.MANUAL_SHOE, backs=("red",), shuffler=None)).open()
     assert house.deck("red-1") is DeckState.LOADED
     assert possible(house)["require_recut"]["allowed"]
+
+
+def test_only_a_device_that_is_out_of_service_can_be_put_back() -> None:
+    house = House().open()
+    house.ask(act.TakeOutOfService, "shoe", "covered", role=Role.FLOOR)
+    listed = possible(house)
+    (put_back,) = listed["put_in_service"]["fields"]
+    assert put_back["choices"] == ["shuffler", "shoe"], "another client may ask for either, and is told why not"
+    assert put_back["possible"] == ["shoe"]
+    assert listed["take_out_of_service"]["fields"][0]["possible"] == ["shuffler"]
+
+
+def test_a_form_offers_only_the_decks_that_an_action_fits() -> None:
+    house = House()
+    house.ask(act.OpenTable)
+    house.ask(act.ReceiveDeck, "red-1", "red")
+    house.ask(act.ReceiveDeck, "blue-1", "blue")
+    house.ask(act.InspectDeck, "red-1")
+    listed = possible(house)
+    assert listed["verify_deck"]["fields"][0]["possible"] == ["red-1"]
+    assert listed["inspect_deck"]["fields"][0]["possible"] == ["blue-1"]
+    assert "possible" not in listed["remove_deck"]["fields"][0], "both can leave"

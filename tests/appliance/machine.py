@@ -23,7 +23,7 @@ ANSWER_S = 60.0  # for a person's request, which times out after a third of this
 LOOK_S = 0.1  # between two looks at something in the machine
 PEOPLE = ("dealer", "floor")
 DEVICES = ("shuffler", "shoe")
-# Identifies an adaptor to udev: docs/protocol.md, "The name on USB".
+# Identifies an adaptor to udev: docs/device-maker.md, "The name on USB".
 SERIALS = {"shuffler": "DRAGONSHOE-SHUFFLER-0001", "shoe": "DRAGONSHOE-SHOE-0001"}
 
 

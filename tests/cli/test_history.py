@@ -81,7 +81,7 @@ def test_a_void_round_is_explained(void: str) -> None:
     assert "  wagers returned TIME by dealer 1" in lines
     assert "  settled TIME" in lines
     (warning,) = [line for line in lines if line.startswith("  warning")]
-    assert re.fullmatch(r"  warning TIME, .+ \(13\.G\); cleared by .+ \((dealer|floor)\), TIME", warning)
+    assert re.fullmatch(r"  warning TIME, .+ \(13\.G\); cleared by .+ \((dealer|floorperson)\), TIME", warning)
     found = json.loads(shoectl("round", "1", "--journal", void, "--json").stdout)
     assert found["void"]["clause"] == ["13.G"]
     assert found["started_ts"] < found["ended_ts"] < found["void"]["wagers"]["ts"] <= found["void"]["settled_ts"]

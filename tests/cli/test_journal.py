@@ -304,11 +304,11 @@ def test_a_proof_of_the_start_begins_with_zeros(path: Path, tmp_path: Path) -> N
 
 def test_an_empty_journal(path: Path, tmp_path: Path) -> None:
     filled(path, 0)
-    assert done("verify", path) == f"0 events, chain intact, head {'0' * 64}\n"
+    assert done("verify", path) == "0 events: there is nothing to verify\n"
     assert done("tail", "--journal", path) == ""
     assert "the last event is 0" in complaint("show", "1", "--journal", path)
     done("export", "--proof", "--journal", path, tmp_path / "out.jsonl")
-    assert done("verify", tmp_path / "out.jsonl") == f"0 events, chain intact, head {'0' * 64}\n"
+    assert done("verify", tmp_path / "out.jsonl") == "0 events: there is nothing to verify\n"
     (tmp_path / "none.jsonl").touch()
     assert "neither" in complaint("verify", tmp_path / "none.jsonl")
     assert "the file is empty" in shoectl("verify", "-", input=b"").stdout
@@ -393,6 +393,15 @@ def test_csv(path: Path, tmp_path: Path) -> None:
     assert verified["text"].startswith("'-Flo ")
     assert (verified["person"], verified["deck"], verified["origin"]) == ("'-Flo", "'=red", "screen")
     assert (warned["device"], warned["deck"], warned["clause"]) == ("shoe", "red-1", "13.G")
+
+
+def test_the_name_of_the_file_chooses_the_format(path: Path, tmp_path: Path) -> None:
+    filled(path, 3)
+    done("export", "--journal", path, tmp_path / "night.CSV")
+    assert [row["seq"] for row in rows_of(tmp_path / "night.CSV")] == ["1", "2", "3"]
+    done("export", "--format", "jsonl", "--journal", path, tmp_path / "lines.csv")
+    assert json.loads((tmp_path / "lines.csv").read_text().splitlines()[0])["seq"] == 1
+    assert "--format jsonl" in complaint("export", "--proof", "--journal", path, tmp_path / "x.csv", code=2)
 
 
 def test_csv_names_the_round_of_every_event(path: Path, tmp_path: Path) -> None:

@@ -217,6 +217,33 @@ def test_a_shoe_that_restarts_or_stays_away_in_the_deal(what: str) -> None:
     assert house.at() is TableState.BETTING
 
 
+@clause("10.B(5)")
+@pytest.mark.parametrize("reported_by", ["dealer", "shoe"])
+@pytest.mark.parametrize("memory_kept", [True, False])
+def test_a_stub_at_the_exit_of_a_shoe_that_restarts_is_not_taken_for_gone(memory_kept: bool, reported_by: str) -> None:
+    """It may still lie there, or somebody took it while the shoe was off: the dealer says so, or the shoe sees it."""
+    house = House(ONE).open()
+    house.auto_work = False
+    house.ask(act.CloseBets, (1,))
+    while not ((given := house.state.devices["shoe"].at_exit) and given.target == "stub"):
+        if not house.take("shoe"):
+            house.step()
+    if memory_kept:
+        house.report("shoe", wire.PowerUp, cause=wire.PowerCause.POWER, memory_kept=True)
+    else:
+        house.restart("shoe")
+    step = house.table.next_step()
+    assert (step.text, step.do) == ("Take the stub out.", ({"action": "remove_stub"},))
+    house.move("red-1", "exit", "rack", 47)
+    if reported_by == "dealer":
+        house.ask(act.RemoveStub)
+    else:
+        house.report("shoe", wire.StackTaken, command=0, place=wire.Place.EXIT, cards=47)
+    assert house.state.decks["red-1"].cards == {"seat1": 3, "dealer": 3, "rack": 47}
+    assert not house.find("round.voided")
+    same_after_snapshot(house)
+
+
 @clause("13.G")
 def test_a_shoe_that_is_back_in_time_goes_on() -> None:
     house = House(ONE).open()

@@ -128,6 +128,30 @@ def test_a_deck_that_arrives_in_the_shoe_after_the_method_was_changed_is_taken_o
     same_after_snapshot(house)
 
 
+@clause("5.A", "5.D", "10.A")
+def test_a_deck_that_leaves_the_shoe_while_it_is_being_fed_is_not_dealt() -> None:
+    """The shoe saw the deck come and go before the shuffler, whose link was down, said that it had delivered it."""
+    house = House(ONE)
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    work_until(house, "Deliver")
+    (_, id, _) = house._todo.popleft()
+    house._answer("shuffler", id)
+    house.move_all("output", "shoe")
+    for present in (True, False):
+        house.report("shoe", wire.CardsPresent, place=wire.Place.SHOE, present=present)
+    assert house.find("deck.recalled")[-1].clause == ("5.A", "5.D", "10.A")
+    house._done("shuffler", id, "Deliver", wire.Outcome.COMPLETE, 53)
+    assert not house.find("deck.loaded")
+    assert house.state.decks["red-1"].cards == {"shoe": 53}
+    house.step()  # the shoe brings out what is in it
+    house.auto_work = True
+    house.work()
+    assert house.at() is TableState.BETTING
+    assert len(house.find("shuffle.completed")) == 2
+    same_after_snapshot(house)
+
+
 @clause("5.C")
 def test_a_shuffler_that_was_set_up_with_a_manual_shoe_feeds_it() -> None:
     kind = ShufflerKind(counts=True, feeds_shoe=True)

@@ -16,10 +16,11 @@ from controller.games.game import Method
 from tests.support.core_driver import House
 
 SENTENCES: list[tuple[Event, str]] = [
+    (table.TableConfigured(who="configuration", setup={}), "The table was set up from its configuration."),
     (table.WarningCauseGone(warning="shoe.lost"), "The cause of the warning is gone: shoe offline."),
     (
         table.WarningCleared(warning="red-1.count", who="Flo", role="floor"),
-        "Flo cleared the warning: count of deck red-1.",
+        "Flo cleared the warning: cards of deck red-1.",
     ),
     (table.SeatsWagered(seats=[], who="Dana"), "No seat has wagered."),
     (table.SeatsWagered(seats=[3], who="Dana"), "Wagers at seat 3."),
@@ -130,11 +131,11 @@ def test_a_locked_shoe_is_opened_before_all_cards_are_on_one_pile() -> None:
     step = house.table.next_step()
     assert step.text == (
         "The shoe is locked: report that you are opening it. "
-        "Put all cards of deck red-1 on one pile and count it, or begin with seat 1."
+        "Put all cards of deck red-1 in one pile and count it, or begin with seat 1."
     )
     assert [offer["action"] for offer in step.do] == ["open_device", "gather_all", "gather_cards"]
     house.ask(act.OpenDevice, "shoe")
-    assert house.table.next_step().text == "Put all cards of deck red-1 on one pile and count it, or begin with seat 1."
+    assert house.table.next_step().text == "Put all cards of deck red-1 in one pile and count it, or begin with seat 1."
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_search_uses_the_index_and_does_not_read_every_event(journal: Journal)
         reader.use_index(index_path(journal.path))
         for wanted in (
             Wanted("deck.loaded", (), "", "", ()),
-            Wanted("deck", (), "", "", ("x",)),
+            Wanted("deck", (), "", "", (("x", ("deck.loaded",)),)),
             Wanted("", (("who", "Flo"),), "", "", ()),
             Wanted("", (("round", 7),), "", "", ()),
         ):

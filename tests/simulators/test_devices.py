@@ -661,6 +661,7 @@ def test_a_device_that_can_report_nothing_more_says_so_last_and_stops() -> None:
 def test_the_place_for_the_last_fault_is_not_room_for_a_cycle() -> None:
     rig = loaded_shoe()
     rig.store = False
+    rig.line.rest(1)  # what was stored before is acknowledged by then
     while len(rig.firmware._events) < EVENTS_KEPT - EVENTS_FOR_A_CYCLE:
         rig.firmware.report(CardsPresent, place=Told.EXIT, present=True)
     assert refusal(rig, SelfTest(1, rig.session.boot)) is Reason.EVENTS_FULL

@@ -84,9 +84,11 @@ def _boot(device: Device, boot: int) -> None:
 
 @changes(DevicePoweredUp)
 def _powered_up(state: State, event: DevicePoweredUp) -> None:
-    """The device has kept its memory, but it starts unlocked and without a light."""
+    """The device has kept its memory, but it starts unlocked and without a light, and does not know what was taken from
+    its exit meanwhile.
+    """
     device = state.devices[event.device]
-    device.locked, device.shown = False, ""
+    device.locked, device.shown, device.at_exit = False, "", None
 
 
 @changes(DeviceReported)

@@ -352,7 +352,7 @@ class CardsGathered(Event):
 
 
 class PileCounted(PersonEvent):
-    """A person put the cards from all these places on one pile and counted the whole pile."""
+    """A person put the cards from all these places in one pile and counted the whole pile."""
 
     kind = "pile.counted"
     deck: str
@@ -361,7 +361,7 @@ class PileCounted(PersonEvent):
     moves: list[Move]
 
     def sentence(self) -> str:
-        return f"{self.who} put deck {self.deck} on one pile and counted {cards(self.cards)}."
+        return f"{self.who} put deck {self.deck} in one pile and counted {cards(self.cards)}."
 
 
 class CountCorrected(PersonEvent):

@@ -20,7 +20,7 @@ class TableConfigured(PersonEvent):
     setup: dict[str, Any]
 
     def sentence(self) -> str:
-        return f"{self.who} set up the table."
+        return "The table was set up from its configuration."
 
 
 class TableOpened(PersonEvent):

@@ -195,7 +195,10 @@ def stub_leaving(d: Decision) -> bool:
     shoe = state.devices["shoe"]
     if shoe.state is not DeviceState.READY or shoe.at_exit or shoe.hindered:
         return False
-    if not state.decks[round_.deck].cards.get(ledger.SHOE):
+    cards = state.decks[round_.deck].cards
+    if cards.get(ledger.EXIT):  # the shoe has restarted: only the dealer knows whether the stub was taken
+        return False
+    if not cards.get(ledger.SHOE):
         remove_stub_by_hand(d, "")
     else:
         give(d, "shoe", Eject, Rule.STUB_LEAVES, deck=round_.deck, target="stub")

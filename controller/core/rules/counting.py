@@ -14,9 +14,10 @@ MOST_SURPLUS: Final = 9  # a surplus up to this can come from a mix-up; a larger
 
 def impossible(state: State, number: int, *rules: Rule) -> Refusal | None:
     """Refuse a number of cards that cannot be there."""
-    if 0 <= number <= state.setup.game.deck_size + MOST_SURPLUS:
+    most = state.setup.game.deck_size + MOST_SURPLUS
+    if 0 <= number <= most:
         return None
-    return Refusal(f"{number} is not a possible count", "the number of cards counted is entered", rules)
+    return Refusal(f"{number} is not a possible count", f"the number is between 0 and {most}", rules)
 
 
 def unlikely(

@@ -131,6 +131,11 @@ def stub_may_leave(state: State, round_: Round) -> bool:
     return next_stack(round_) is None and (not state.setup.game.extra_cards or round_.acted) and not round_.stub_out
 
 
+def stub_place(state: State, round_: Round) -> str:
+    """Where the shoe has the stub."""
+    return ledger.EXIT if state.decks[round_.deck].cards.get(ledger.EXIT) else ledger.SHOE
+
+
 # --- the automated shoe ---------------------------------------------------------------------------------------------
 
 
@@ -415,7 +420,7 @@ def remove_stub(d: Decision, act: RemoveStub) -> Refusal | None:
         return Refusal(
             "cards are still to be dealt, or the stub is out", "all hands have their cards", (Rule.STUB_LEAVES,)
         )
-    if d.round.method is Method.AUTOMATED_SHOE and emptied_by_device(state, ledger.SHOE):
+    if d.round.method is Method.AUTOMATED_SHOE and emptied_by_device(state, stub_place(state, d.round)):
         return Refusal("the shoe brings the stub out itself", "the shoe cannot be used", (Rule.STUB_LEAVES,))
     refusal = rack_occupied(state, d.round.deck)
     if refusal is None:

@@ -33,12 +33,13 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import cycle_name, doing_name, refusal_name, spoken
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
-from controller.core.rules.dealing import presented, stub_at_exit, stub_taken, taken
+from controller.core.rules.dealing import presented, stub_at_exit, stub_may_leave, stub_place, stub_taken, taken
 from controller.core.rules.gathering import cancel_recut, ejected, shuffle_again, taken_out
-from controller.core.rules.guards import STOPS, cannot_load, in_service, inside
+from controller.core.rules.guards import STOPS, cannot_load, inside
 from controller.core.rules.irregular import found_face_up, void
 from controller.core.rules.presence import (
     READY_TO_LOAD,
+    being_fed,
     cards_appeared,
     cards_gone,
     harmed,
@@ -58,7 +59,7 @@ from controller.core.rules.shuffling import (
 )
 from controller.core.rules.stopping import cycle_failed, failed, jammed, stopped
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
-from controller.core.state import Given, due_deck
+from controller.core.state import Given, Round, State, due_deck
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire import messages as wire
@@ -340,7 +341,9 @@ def _deck_brought_out(d: Decision, name: str, given: Given, cards: int) -> str:
 def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
     device, round_ = d.state.devices[name], d.state.round
     given = device.at_exit
-    if given is None or given.id != happened.command:
+    if given is None and round_ and not round_.void and _stub_left(d.state, name, round_):
+        stub_taken(d, happened.cards)
+    elif given is None or given.id != happened.command:
         _taken_unexpectedly(d, name, happened.cards)
     elif isinstance(given.command, Dispense | Release) and round_ and not round_.void and d.may(StackTakenToHand):
         taken(d, given, happened.cards)
@@ -350,6 +353,11 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
         delivered(d, given, happened.cards)
     else:
         taken_out(d, name, given.deck, given, happened.cards)
+
+
+def _stub_left(state: State, name: str, round_: Round) -> bool:
+    """Whether the stub was at the exit of the shoe when that restarted."""
+    return name == "shoe" and stub_may_leave(state, round_) and stub_place(state, round_) == ledger.EXIT
 
 
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
@@ -417,18 +425,11 @@ def _cards_present(d: Decision, name: str, happened: wire.CardsPresent) -> None:
     elif happened.place is Place.SHOE and name == "shoe" and not inside(state, name):
         deck = due_deck(state)
         by_dealer = deck and state.decks[deck].state in READY_TO_LOAD
-        shuffler = state.devices.get("shuffler")
-        fed = (
-            in_service(state, "shuffler")
-            and shuffler
-            and shuffler.doing
-            and isinstance(shuffler.doing.command, Deliver)
-        )
         may_load = by_dealer and state.method is Method.AUTOMATED_SHOE and d.may(DeckLoaded, deck)
         may_load = may_load and cannot_load(state, deck, d.now_ms) is None
         if may_load and loose == [deck]:
             loaded(d, deck)
-        elif not may_load and not fed and state.table is not TableState.CLOSED:
+        elif not may_load and not being_fed(state) and state.table is not TableState.CLOSED:
             cards_appeared(d, name, place)
     elif place and state.table is not TableState.CLOSED:
         cards_appeared(d, name, place)

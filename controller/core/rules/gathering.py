@@ -170,7 +170,7 @@ def place_moves(cards: ledger.Cards, place: str, number: int) -> list[ledger.Mov
     )
 
 
-# --- the whole deck on one pile -------------------------------------------------------------------------------------
+# --- the whole deck in one pile -------------------------------------------------------------------------------------
 
 
 def loose_places(state: State, deck: str) -> list[str]:
@@ -181,7 +181,7 @@ def loose_places(state: State, deck: str) -> list[str]:
 
 @handles(GatherAll)
 def gather_all(d: Decision, act: GatherAll) -> Refusal | None:
-    """A person has put everything that no device holds on one pile and counted the pile: one count for all places."""
+    """A person has put everything that no device holds in one pile and counted the pile: one count for all places."""
     state, cards = d.state, d.state.decks[act.deck].cards
     refusal = _not_gathered(state, act.deck)
     if refusal:

@@ -58,6 +58,7 @@ from controller.core.state import Deck, deck_with_back
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver
 
+LONGEST_NAME: Final = 24  # of a deck: it must fit wherever the deck is shown
 UNOPENED: Final = (DeckState.RECEIVED, DeckState.INSPECTED, DeckState.VERIFIED, DeckState.SPREAD, DeckState.WASHED)
 IN_SHUFFLER: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED)
 
@@ -95,6 +96,8 @@ def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
     state = d.state
     if not act.deck:
         return Refusal("the deck has no name", "the name on its box is given", (Rule.INSPECT_DECK,))
+    if len(act.deck) > LONGEST_NAME:
+        return Refusal("the name is too long", f"it has at most {LONGEST_NAME} characters", (Rule.INSPECT_DECK,))
     if act.deck in state.decks or act.deck in state.retired:
         return Refusal(f"deck {act.deck} was here before", "another deck is brought", (Rule.WRONG_COUNT,))
     if act.back not in state.setup.backs:
@@ -133,7 +136,9 @@ def accept_prepared(d: Decision, act: AcceptDeck) -> Refusal | None:
     """A floorperson accepts a prepared deck; it must not be the person who brought it."""
     deck = d.state.decks[act.deck]
     if not deck.prepared:
-        return Refusal(f"deck {act.deck} was not prepared beforehand", "the dealer inspects it", (Rule.INSPECT_DECK,))
+        return Refusal(
+            f"deck {act.deck} was not prepared beforehand", "a prepared deck is brought", (Rule.INSPECT_DECK,)
+        )
     if act.who.casefold() == deck.brought_by.casefold():
         return Refusal(
             "the person who brought a prepared deck cannot accept it",

@@ -13,11 +13,12 @@ from typing import Final
 from controller.core import ledger
 from controller.core.decision import Decision
 from controller.core.enforcement import enforces
+from controller.core.events.decks import DeckRecalled
 from controller.core.events.devices import CardsUnexpected
 from controller.core.machines import DeckState
 from controller.core.rules.dealing import stub_may_leave
 from controller.core.rules.gathering import GATHERED_STATES, shuffle_again
-from controller.core.rules.guards import STOPS, inside
+from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.irregular import void
 from controller.core.rules.warnings import warn
 from controller.core.state import State, due_deck
@@ -59,6 +60,13 @@ def cards_gone(d: Decision, name: str, place: str) -> None:
         _unproven(d, name, f"cards were taken out of the {name}")
 
 
+def being_fed(state: State) -> bool:
+    """Whether the shuffler is delivering a deck at this moment. What it puts into the shoe, the shoe may see first."""
+    shuffler = state.devices.get("shuffler")
+    given = shuffler.doing if shuffler and in_service(state, "shuffler") else None
+    return given is not None and isinstance(given.command, Deliver)
+
+
 def taken_back(state: State, name: str, place: str) -> str:
     """The deck that was about to be loaded, if cards lie in the shoe; empty otherwise.
 
@@ -66,12 +74,20 @@ def taken_back(state: State, name: str, place: str) -> str:
     """
     lie_there = state.devices[name].sensed.get(place, False)
     deck = due_deck(state) if (name, place) == ("shoe", ledger.SHOE) and lie_there and not inside(state, name) else ""
-    return deck if deck and state.decks[deck].state in READY_TO_LOAD else ""
+    if not deck:
+        return ""
+    found = state.decks[deck].state
+    return deck if found in READY_TO_LOAD or (found is DeckState.SHUFFLED and being_fed(state)) else ""
 
 
 def not_as_shuffled(d: Decision, deck: str) -> None:
     """A deck that was already in the shoe was taken out again before it was loaded."""
-    shuffle_again(d, deck, *_UNPROVEN["shoe"], reason="it was taken out of the shoe again before it was loaded")
+    reason = "it was taken out of the shoe again before it was loaded"
+    fed = d.state.decks[deck].cards.get(ledger.OUTPUT, 0)
+    if fed:
+        d.emit(DeckRecalled(deck=deck, reason=reason, moves=[(ledger.OUTPUT, ledger.SHOE, fed)]), *_UNPROVEN["shoe"])
+    else:
+        shuffle_again(d, deck, *_UNPROVEN["shoe"], reason=reason)
 
 
 def cards_appeared(d: Decision, name: str, place: str) -> None:
