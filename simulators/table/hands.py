@@ -231,6 +231,10 @@ class TableHands:
             for other in decks:  # two decks that came out together are separated by their backs
                 if other != deck:
                     house.cards.pick(other, target, self.own(other))
+            if device == "shoe" and round_:
+                for card in pile:  # not one of the other deck, which is whole: it is in the shuffler, or waits for it
+                    if card.deck != round_.deck and card.index >= DECK_SIZE:
+                        house.cards.move_card(card, self.own(card.deck), FLOOR)
         house.look()
         return True
 

@@ -164,6 +164,8 @@ class People:
             return taken(self.bring(str(offer["back"])))
         if name == "gather_cards" and self._clear_exit(ledger.DEVICE_OF.get(str(offer["place"]), "")):
             return True
+        if name == "empty_device" and self._clear_exit(str(offer["device"])):
+            return True
         fields = self.fields(name, offer)
         return fields is not None and self._report(step, offer, fields)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from simulators.devices.faults import FaultName
-from tests.browser.conftest import Person
+from tests.browser.conftest import OFFER, Person
 
 QUIET = "!document.querySelector('article.alarm') && document.body.dataset.state === 'betting'"
 CLEAR = "#offers button[data-action=clear_warning]"
@@ -55,7 +55,7 @@ ALARMS = [
           FLOOR, repair="reboot"),
     Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Check the shuffler",
           "shuffler.cycle"),
-    Alarm("shuffler", F.MISCOUNT, "5.D", "cards", "Gather deck", ".count", FLOOR),
+    Alarm("shuffler", F.MISCOUNT, "5.D", "cards", "off the table", ".count", FLOOR),
     Alarm("shuffler", F.MISSING_CARD, "5.D", "52 cards", "Gather deck", ".count", FLOOR),
     Alarm("shuffler", F.EXTRA_CARD, "5.D", "54 cards", "Gather deck", ".count", FLOOR),
     Alarm("shoe", F.DOUBLE_FEED, "13.D", "4 cards", WAGERS),
@@ -165,6 +165,7 @@ def clear(person: Person) -> None:
     page.wait("!document.querySelector('dialog').open")
     page.see(article)
     person.sign_in(name)
+    page.wait(f"document.querySelector('{OFFER}') !== null")
     person.take_step()
     page.unseen(article)
     person.sign_in(DEALER if name == FLOOR else FLOOR)

@@ -439,6 +439,20 @@ def test_a_deck_that_another_has_taken_away_meanwhile_is_no_more_to_be_seen_to()
     assert found.faults == {"miscount": 1, "two_at_once": 1}
 
 
+def test_a_card_at_an_exit_that_was_counted_as_none_is_taken_before_the_device_is_emptied_again() -> None:
+    """The shuffler said that it had put out no card, one lay there, and it was told to put out its cards for ever."""
+    found = replayed(draw(2026111843, 1036), only=[7, 8])
+    assert found.violations == []
+    assert found.faults == {"miscount": 1, "incomplete_cycle": 1}
+
+
+def test_a_surplus_card_with_the_other_back_is_not_put_to_the_other_deck() -> None:
+    """It came out of the shoe alone, before a jam; the other deck was in the shuffler, whole and counted."""
+    found = replayed(draw(2026111843, 1462), only=[10, 12])
+    assert found.violations == []
+    assert found.faults == {"extra_card": 1, "jam": 1}
+
+
 def test_what_a_wrong_button_reports_is_not_done_when_the_table_refuses_it(houses: list[House], tmp_path: Path) -> None:
     """Three cards of a hand went to the pile, and a deck came out of the shoe, although both were refused."""
     house, people = opened_unlucky(houses, tmp_path, Setup())
