@@ -353,7 +353,7 @@ def test_a_flood_is_stopped(hosted: Hosted) -> None:
             hosted.hostile(press)
         return any(warning["key"] == "shoe.refused" for warning in table["warnings"])
 
-    seen = hosted.served.wait(flood)
+    seen = hosted.served.wait(flood, limit_s=600)  # every event is stored on disk
     assert [warning["key"] for warning in seen["warnings"]] == ["shoe.flood", "shoe.refused"]
     assert f"it keeps sending more than {SLOW} events per second" in hosted.trouble()
     assert hosted.served.table()["seq"] - before < 1300
