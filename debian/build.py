@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.daemon.config import EXAMPLE
-from debian.releases import BUILD, ROOT, Release, architecture, parse
+from debian.releases import BUILD, ROOT, DebianRelease, architecture, parse
 from debian.system import run, run_inside
 
 DEBIAN = ROOT / "debian"
@@ -66,7 +66,7 @@ python3 -I -m compileall -q --invalidation-mode unchecked-hash -s "$PWD" -p / "$
 """
 
 
-def site_packages(release: Release) -> Path:
+def site_packages(release: DebianRelease) -> Path:
     """Where Python looks for the application and its libraries."""
     return HOME / f"lib/python{release.python_version}/site-packages"
 
@@ -91,7 +91,7 @@ def _normal(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", name[0]).lower()
 
 
-def environment(tree: Path, release: Release, project: dict[str, Any]) -> None:
+def environment(tree: Path, release: DebianRelease, project: dict[str, Any]) -> None:
     """The application with everything that it needs at run time."""
     parts = release.folder / "parts"
     shutil.rmtree(parts, ignore_errors=True)
@@ -150,7 +150,7 @@ def files(tree: Path) -> None:
             place(tree, source, target, source.name.removesuffix(".bash"))
 
 
-def changelog(release: Release, epoch: int) -> bytes:
+def changelog(release: DebianRelease, epoch: int) -> bytes:
     """The changes in Debian's form; what changed is in CHANGELOG.md, and only there."""
     text = f"""\
 dragonshoe ({release.version}) {release.codename}; urgency=medium
@@ -162,7 +162,7 @@ dragonshoe ({release.version}) {release.codename}; urgency=medium
     return gzip.compress(text.encode(), mtime=0)
 
 
-def control(tree: Path, release: Release) -> None:
+def control(tree: Path, release: DebianRelease) -> None:
     """The package's description, scripts and checksums."""
     folder = tree / "DEBIAN"
     shipped = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
@@ -206,7 +206,7 @@ def output(*command: str) -> str:
         return ""
 
 
-def build(release: Release) -> None:
+def build(release: DebianRelease) -> None:
     """Build the package for a release of Debian and print its name."""
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct") or 0)
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch)

@@ -22,7 +22,7 @@ def architecture() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class DebianRelease:
     """A release of Debian and its Python, which the package's environment is made for."""
 
     number: int
@@ -50,11 +50,14 @@ class Release:
         return BUILD / f"dragonshoe_{self.version}_{architecture()}.deb"
 
 
-RELEASES = {release.number: release for release in (Release(12, "bookworm", (3, 11)), Release(13, "trixie", (3, 13)))}
+RELEASES = {
+    release.number: release
+    for release in (DebianRelease(12, "bookworm", (3, 11)), DebianRelease(13, "trixie", (3, 13)))
+}
 CURRENT = RELEASES[13]
 
 
-def parse(words: list[str]) -> list[Release]:
+def parse(words: list[str]) -> list[DebianRelease]:
     """Releases by number; the current one if none is named."""
     if unknown := [word for word in words if word not in map(str, RELEASES)]:
         raise SystemExit(f"Unknown Debian release {', '.join(unknown)}; expected {' or '.join(map(str, RELEASES))}")

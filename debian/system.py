@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from debian.releases import CURRENT, ROOT, Release, parse
+from debian.releases import CURRENT, ROOT, DebianRelease, parse
 
 # The compiler builds libraries that have no wheel; with the wheels of setuptools and wheel, pip does that offline.
 FOR_BUILDING = (
@@ -42,7 +42,7 @@ def run(*command: str | Path) -> None:
         raise SystemExit(f"Failed: {' '.join(map(str, command))}")
 
 
-def bootstrap(release: Release, target: Path, packages: tuple[str, ...], *options: str) -> None:
+def bootstrap(release: DebianRelease, target: Path, packages: tuple[str, ...], *options: str) -> None:
     """Make a Debian with these packages, as a folder or as a tar file. DEBIAN_MIRROR names another mirror."""
     mirror = os.environ.get("DEBIAN_MIRROR")
     done = subprocess.run(
@@ -79,7 +79,7 @@ def made_from(path: Path, recipe: str) -> Iterator[bool]:
         note.write_text(recipe)
 
 
-def system(release: Release) -> Path:
+def system(release: DebianRelease) -> Path:
     """The Debian in which packages are built and tests run, made where it is missing."""
     check_tools()
     path = release.folder / "system"
@@ -91,7 +91,7 @@ def system(release: Release) -> Path:
     return path
 
 
-def wheels(release: Release) -> Path:
+def wheels(release: DebianRelease) -> Path:
     """Everything that requirements.lock names, for the Python of a release, downloaded where it is missing.
 
     Nothing else is in that folder. pip checks hashes of what it installs, but not of what it builds a library with.
@@ -119,7 +119,7 @@ def check_hashes(folder: Path, lock: str) -> None:
 
 
 def run_inside(
-    release: Release, *command: str, folder: Path, at: str, environment: dict[str, str] | None = None
+    release: DebianRelease, *command: str, folder: Path, at: str, environment: dict[str, str] | None = None
 ) -> int:
     """Run a command on a Debian, without a network, in a folder of this machine; nothing else there is changed."""
     return subprocess.run(
@@ -131,7 +131,7 @@ def run_inside(
     ).returncode  # fmt: skip
 
 
-def copy_checkout(release: Release) -> Path:
+def copy_checkout(release: DebianRelease) -> Path:
     """A copy of this checkout without what was built in it. What an earlier copy has built stays there."""
     path = release.folder / "checkout"
     listed = subprocess.run(

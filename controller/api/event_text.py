@@ -1,4 +1,4 @@
-"""Renders journal events as English sentences for the screen, the CLI and the log."""
+"""Prepares the sentences of `core/events/` for the screen, the CLI and the log, and searches them."""
 
 from __future__ import annotations
 

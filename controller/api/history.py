@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from controller.api.event_text import event_json, kinds_saying
-from controller.api.suggestion import nearest
+from controller.api.spelling import nearest
 from controller.core.events import KINDS, read
 from controller.core.events.event import Entry
 from controller.core.history import LATE, rebuild

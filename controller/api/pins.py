@@ -1,4 +1,4 @@
-"""Checks PINs, for signing in and for single actions.
+"""Limits how PINs are tried, for signing in and for single actions; `daemon/people.py` checks them.
 
 Wrong PINs are journaled, and several of them lock the name at that place. Whoever enters many of them, under whatever
 names, has to wait. PINs are checked one after the other in a thread of their own, so that guessing in parallel is no

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from controller.api.suggestion import nearest
+from controller.api.spelling import nearest
 from controller.cli import terminal
 from controller.cli.client import Client, path_part
 from controller.cli.daemon_option import complete_device, daemon_errors, socket_option

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from controller.api.suggestion import nearest
+from controller.api.spelling import nearest
 from controller.cli import terminal
 from controller.cli.client import Client, RequestRefused
 from controller.cli.daemon_option import daemon_errors, get_for_completion, socket_option

@@ -75,7 +75,7 @@ def next_step(state: State, now_ms: int) -> Step:
 
 
 def current_step(state: State, now_ms: int) -> Step:
-    """The next step."""
+    """The headline: what comes first of everything that is to be done."""
     step = (
         _void(state)
         or _gather(state)

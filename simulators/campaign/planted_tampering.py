@@ -7,7 +7,7 @@ import msgspec
 from controller.core.changes.change import CHANGES
 from controller.core.decision import Decision
 from controller.core.events.table import TableIdled
-from controller.core.rules import gathering, links, presence, shuffling
+from controller.core.rules import gathering, links, shuffling, unexpected_cards
 from controller.core.state import Given
 from firmware_bridge.wire.messages import CycleDone
 from simulators.campaign.planting import BY_HAND, Swap, defect, everywhere, never
@@ -15,7 +15,7 @@ from simulators.campaign.planting import BY_HAND, Swap, defect, everywhere, neve
 
 @defect("a deck that was taken out of the shoe is dealt when it is back", "deck_swapped")
 def _swap_ignored() -> list[Swap]:
-    return [*everywhere(presence.cards_gone, never), *everywhere(presence.cards_appeared, never)]
+    return [*everywhere(unexpected_cards.cards_gone, never), *everywhere(unexpected_cards.cards_appeared, never)]
 
 
 @defect("a round goes on after its shoe was exchanged", "other_device")

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from debian.releases import Release
+from debian.releases import DebianRelease
 from debian.system import bootstrap, made_from
 
 DISK_SIZE = "3G"  # sparse: some 500 MB are used
@@ -82,7 +82,7 @@ def get_tools() -> None:
             raise CannotRun(f"apt-get {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
 
 
-def get_image(release: Release, dependencies: tuple[str, ...]) -> Image:
+def get_image(release: DebianRelease, dependencies: tuple[str, ...]) -> Image:
     """The image with these packages added, made unless one from the same recipe exists."""
     folder = release.folder / "appliance"
     packages = tuple(sorted({*PACKAGES, *dependencies}))
@@ -93,7 +93,7 @@ def get_image(release: Release, dependencies: tuple[str, ...]) -> Image:
     return Image(folder / "disk.img", folder / "vmlinuz", folder / "initrd.img")
 
 
-def _make(release: Release, folder: Path, packages: tuple[str, ...]) -> None:
+def _make(release: DebianRelease, folder: Path, packages: tuple[str, ...]) -> None:
     root, disk = folder / "root", folder / "disk.img"
     folder.mkdir()
     # mmdebstrap runs a hook with the new system's folder as $1.

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from debian.releases import RELEASES, Release, parse
+from debian.releases import RELEASES, DebianRelease, parse
 
 CHOSEN = parse(os.environ.get("DEBIAN", "").split()) if "DEBIAN" in os.environ else list(RELEASES.values())
 
 
 @pytest.fixture(scope="module", params=CHOSEN, ids=lambda release: f"debian{release.number}")
-def release(request: pytest.FixtureRequest) -> Release:
+def release(request: pytest.FixtureRequest) -> DebianRelease:
     """The Debian of the machine."""
-    chosen: Release = request.param
+    chosen: DebianRelease = request.param
     return chosen
 
 
 @pytest.fixture(scope="module")
-def package(release: Release) -> Path:
+def package(release: DebianRelease) -> Path:
     """The package for it."""
     for tool in ("mmdebstrap", "systemd-nspawn", "nsenter"):
         assert shutil.which(tool), f"{tool} is missing: apt install mmdebstrap systemd-container util-linux"

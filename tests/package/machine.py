@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from debian.releases import Release
+from debian.releases import DebianRelease
 from debian.system import bootstrap, made_from
 
 BOOT_S = 120.0  # a generous deadline, because the host may be busy
 PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "python3", "libusb-1.0-0", "init-system-helpers", "sqlite3")
 
 
-def make_root(release: Release, root: Path) -> None:
+def make_root(release: DebianRelease, root: Path) -> None:
     """Unpack a bare Debian, which is made once and kept, into memory: it is gone when `root` is unmounted."""
     archive = release.folder / "bare.tar"
     with made_from(archive, " ".join(PACKAGES)) as needed:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from debian.releases import Release
+from debian.releases import DebianRelease
 from tests.package.machine import Machine, make_root, until
 from tests.package.test_package import HERE
 
@@ -41,7 +41,7 @@ Findings = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def machine(release: DebianRelease, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """A machine with the package just installed. Its /var/lib is on a disk, as a journal requires."""
     folder = tmp_path_factory.mktemp("doctor")
     root, disk = folder / "root", folder / "disk"

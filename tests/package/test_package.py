@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from debian.releases import RELEASES, Release
+from debian.releases import RELEASES, DebianRelease
 from tests.package.machine import Machine, make_root, until
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ print(s.recv(16).decode())
 
 
 @pytest.fixture(scope="module")
-def machine(release: Release, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def machine(release: DebianRelease, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """A bare machine with the stand-in, so that the sandbox is tested before the daemon."""
     folder = tmp_path_factory.mktemp("machine")
     root = folder / "root"

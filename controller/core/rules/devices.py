@@ -37,16 +37,6 @@ from controller.core.rules.dealing import presented, stub_at_exit, stub_may_leav
 from controller.core.rules.gathering import cancel_recut, ejected, shuffle_again, taken_out
 from controller.core.rules.guards import STOPS, cannot_load, inside
 from controller.core.rules.irregular import found_face_up, void
-from controller.core.rules.presence import (
-    READY_TO_LOAD,
-    being_fed,
-    cards_appeared,
-    cards_gone,
-    harmed,
-    not_as_shuffled,
-    place_inside,
-    taken_back,
-)
 from controller.core.rules.shuffling import (
     cannot_insert,
     delivered,
@@ -58,6 +48,16 @@ from controller.core.rules.shuffling import (
     shuffle_started,
 )
 from controller.core.rules.stopping import cycle_failed, failed, jammed, stopped
+from controller.core.rules.unexpected_cards import (
+    READY_TO_LOAD,
+    being_fed,
+    cards_appeared,
+    cards_gone,
+    harmed,
+    not_as_shuffled,
+    place_inside,
+    taken_back,
+)
 from controller.core.rules.warnings import cause_gone, restore_fault, warn
 from controller.core.state import Given, Round, State, due_deck
 from controller.games.game import Method

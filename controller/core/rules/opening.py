@@ -51,7 +51,7 @@ from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import canonical, place_name, state_name
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, in_service, inside, moved_by, self_reshuffling
-from controller.core.rules.presence import look_inside
+from controller.core.rules.unexpected_cards import look_inside
 from controller.core.rules.warnings import cause_gone, warn
 from controller.core.setup import setup_fault
 from controller.core.state import Deck, deck_with_back

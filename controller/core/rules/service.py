@@ -37,7 +37,7 @@ from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.links import refuse
 from controller.core.rules.opening import pass_turn
-from controller.core.rules.presence import harmed, look_inside
+from controller.core.rules.unexpected_cards import harmed, look_inside
 from controller.core.rules.warnings import cause_gone, restore_fault
 from controller.games.game import Method
 from controller.games.rulebook import Rule
