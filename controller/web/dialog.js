@@ -72,7 +72,7 @@ export function notice(parts, kind = "done") {
   noticeTimer = setTimeout(clearNotice, kind === "done" ? 4000 : 15000);
 }
 
-/** The message is about an action that is over. */
+/** Remove the message: it is about an action that is over. */
 export function clearNotice() {
   clearTimeout(noticeTimer);
   byId("notice").replaceChildren();

@@ -1,6 +1,6 @@
 """The cards of one table as physical things: each card is an object that lies in exactly one place.
 
-The simulated shuffler, shoe and people all move these same cards, so no fault they play can make or lose one.
+The simulated shuffler, shoe and people all move these same cards, so no simulated fault can create or lose one.
 """
 
 # mypyc
@@ -65,7 +65,7 @@ class CardPlace(IntEnum):
 
 
 class Spot(NamedTuple):
-    """A place and which one of it: the seat of a hand, the number of a shelf. 0 where there is only one."""
+    """A place and its number: the seat of a hand, the number of a shelf. 0 where there is only one."""
 
     place: CardPlace
     number: int = 0
@@ -80,7 +80,7 @@ BOTTOM: Final = -1
 
 
 class NotThere(LookupError):
-    """Cards were asked of a spot that does not have them. Nothing was moved."""
+    """Cards were requested from a spot that does not have them. Nothing was moved."""
 
 
 class NotTheSameCards(ValueError):
@@ -151,7 +151,7 @@ class Cards:
         """Move cards [first, last) of a source that is known to have them; every move ends here."""
         pile, joined = self._pile(source), self._pile(target)
         moved = pile[first:last]
-        room = len(joined) - (len(moved) if joined is pile else 0)  # what the moved cards are laid among
+        room = len(joined) - (len(moved) if joined is pile else 0)  # the cards that the moved ones join
         if at == BOTTOM:
             at = room
         elif not 0 <= at <= room:
@@ -166,7 +166,7 @@ class Cards:
             raise ValueError(f"cannot move {n} cards")
         there = self.count(source)
         if n > there:
-            raise NotThere(f"{n} cards asked of {source}, which has {there}")
+            raise NotThere(f"{n} cards requested from {source}, which has {there}")
         return there
 
     def move_top(self, n: int, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
@@ -184,7 +184,7 @@ class Cards:
         return self._move(source, 0, self.count(source), target, at)
 
     def move_card(self, card: Card, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
-        """Move one given card out of the middle of a pile; return it in a list, as the other moves do."""
+        """Move one particular card out of the middle of a pile; return it in a list, as the other moves do."""
         try:
             index = self._pile(source).index(card)
         except ValueError:

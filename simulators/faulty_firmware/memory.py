@@ -29,7 +29,7 @@ class _Forgets(Firmware):
 
 @mechanical(SHOE, "hands.power", gains=KEEPS)
 class ClaimsAMemory(_Forgets):
-    """Has KEEPS_MEMORY, and comes back from every loss of power with a new boot id and nothing else."""
+    """Has KEEPS_MEMORY, but comes back from every loss of power with a new boot id and nothing else."""
 
     def _forget(self, now: float) -> bool:
         self._begin_again(self.boot ^ 0x5A5A5A5A, now)

@@ -62,7 +62,7 @@ def _movement(talk: Talk, greeting: Greeting) -> Steps[Command]:
 
 
 def start(talk: Talk, command: Command) -> Steps[bytes]:
-    """Give a command that starts a cycle. A hindered device cannot be tested; its Status must show the hindrance."""
+    """Give a command that starts a cycle. A device that refuses cannot be tested; its Status must show why."""
     before = yield from talk.status()
     answer = yield from talk.give(command.encode())
     refused = read(answer)

@@ -130,7 +130,7 @@ def event_replay(talk: Talk) -> Steps[None]:
 
 @point("event.stored", "Events", "Events that were stored are not sent again.")
 def event_stored(talk: Talk) -> Steps[None]:
-    """Both ways of saying so: EventsStored, and Hello."""
+    """Both ways of reporting it: EventsStored, and Hello."""
     greeting = yield from talk.greet()
     numbers = yield from talk.some_events(greeting)
     yield from talk.store(numbers[0])

@@ -94,7 +94,7 @@ def hands_take(talk: Talk) -> Steps[None]:
 
 
 def _taken(talk: Talk, greeting: Greeting, command: Command) -> Steps[None]:
-    yield from prepare(talk, greeting, work_in(greeting, command))  # which gives no other command for these two
+    yield from prepare(talk, greeting, work_in(greeting, command))  # gives no other command for these two
     yield from start(talk, command)
     done = yield from ended(talk, command)
     since, at_exit = newest(talk), (yield from talk.status()).exit_cards
