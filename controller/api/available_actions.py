@@ -121,7 +121,7 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
 
 
 def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -> list[Any]:
-    """The decks or devices among the choices whose state allows the action; all of them if none does: the rules then say why."""
+    """The decks or devices among the choices whose state allows the action; all if none does (the rules say why)."""
     if name not in ("deck", "device"):
         return choices
     return [choice for choice in choices if not why_not(state, kind.leads_to, **{name: choice})] or choices

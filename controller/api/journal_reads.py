@@ -37,9 +37,7 @@ class JournalReads:
         self._searching = ThreadPoolExecutor(THREADS, "journal search")
         self._catching_up = ThreadPoolExecutor(1, "journal stream")
         self._reads: Counter[ApiClient] = Counter()
-        self._turns: dict[
-            ApiClient, asyncio.Lock
-        ] = {}  # one read at a time per client, so that others get a turn
+        self._turns: dict[ApiClient, asyncio.Lock] = {}  # one read at a time per client, so that others get a turn
         self._closed = False
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Luck: what one seed decides, namely how a table is set up and which mishaps occur there, when, and to what.
 
-A campaign is a series of shifts. A shift is one table, newly opened and played for a number of rounds; its bad luck is a
-list that is drawn before the first card is dealt. So a shift can be repeated with any part of that list.
+A campaign is a series of shifts. A shift is one table, newly opened and played for a number of rounds; its bad luck is
+a list that is drawn before the first card is dealt. So a shift can be repeated with any part of that list.
 """
 
 from __future__ import annotations

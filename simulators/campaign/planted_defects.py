@@ -206,7 +206,7 @@ def _void_leaves_hands() -> list[Swap]:
     return everywhere(right, next_place)
 
 
-@defect("a stack that was taken just as the round became void is assumed to be on the pile", "unplug", "jam", "hasty_hand")
+@defect("a stack taken just as the round became void is assumed to be on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
     return everywhere(gathering._destination, lambda state, name, deck, given: ledger.TABLE)
 

@@ -4,8 +4,8 @@ A cycle is a generator: it moves cards between its `yield`s, and yields how long
 stopped between any two cards, by a jam, a door or a loss of power, and the cards stay where they are.
 
 In virtual time a cycle that nothing can disturb sleeps until its end, and is then carried out in one go. Anything that
-its cards or touches the device before wakes it: it then catches up card by card, and goes on from there. Events, times,
-cards and random numbers are the same both ways.
+reads its cards or touches the device earlier wakes it: it then catches up card by card, and continues from there.
+Events, times, cards and random numbers are the same both ways.
 """
 
 # mypyc
