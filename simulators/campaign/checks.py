@@ -53,8 +53,8 @@ CHECKS: Final = {
     "nothing lost": "what was committed is there after a restart",
     "action answered": "whatever a person does is answered",
     "clock goes forward": "the table's clock does not follow a wall clock that jumps",
-    "nothing undealt told": "no event names a card that was not dealt",
-    "nothing hidden told": "no event names a card of a hand before it is turned over, or requested in a void round",
+    "no undealt card named": "no event names a card that was not dealt",
+    "no hidden card named": "no event names a card of a hand before it is turned over, or requested in a void round",
     "journal verifies": "the journal's chain is intact",
     "replay is the same": "the journal read from the disk gives the same state, byte for byte",
     "start is the same": "the state that a start takes from the snapshot is the same, byte for byte",
@@ -122,7 +122,7 @@ class Books:
                 self.check("ledger is true", lying == believed, text)
         step = house.live.table.next_step(house.now)
         told = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
-        self.check("nothing undealt told", not told, step)
+        self.check("no undealt card named", not told, step)
         self._replay()
 
     def end(self) -> None:

@@ -149,7 +149,7 @@ class DeckWitness(Books):
         if event.data["by"] == "shuffler":
             deck = event.data["deck"]
             counted = self._counted.get(deck)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted with a count of {counted}")
         self._stub_counted(event)
 
     def _stub_counted(self, event: Entry) -> None:

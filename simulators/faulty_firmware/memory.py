@@ -111,7 +111,7 @@ class ForgetsTheCycleInProgress(_Interrupted):
 
 @mechanical(SHOE, "hands.power_in_cycle", gains=KEEPS)
 class RepeatsTheCycleInProgress(_Interrupted):
-    """Carries out once more, when power comes back, the command that power interrupted."""
+    """Carries out again, when power comes back, the command that the loss of power interrupted."""
 
     def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
         super().start(cause, memory_kept=memory_kept, now=now)

@@ -138,7 +138,7 @@ def _afterwards(talk: Talk, before: _Before, power_up: PowerUp) -> Steps[None]:
     if power_up.memory_kept:
         if answer != before.answer:
             raise Failed(
-                f"{describe_message(before.command)} once more: expected {in_words(before.answer)} as before, "
+                f"{describe_message(before.command)} again: expected {in_words(before.answer)} as before, "
                 f"got {in_words(answer)}"
             )
     elif getattr(refused, "reason", None) is not Reason.OTHER_BOOT:
