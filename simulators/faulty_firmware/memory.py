@@ -124,7 +124,7 @@ class RepeatsTheCycleInProgress(_Interrupted):
 
 @mechanical(SHOE, "hands.power_in_cycle", gains=KEEPS)
 class CallsTheInterruptedCycleItsLast(_Interrupted):
-    """Says in Status that the cycle which power interrupted has ended."""
+    """Says in Status that the cycle interrupted by the loss of power has ended."""
 
     def _forget(self, now: float) -> bool:
         if self.running:

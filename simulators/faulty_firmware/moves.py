@@ -115,7 +115,7 @@ class IgnoresHold(Firmware):
 
 @mechanical(SHOE, "sequence.dispense")
 class DealsOneLess(Firmware):
-    """Dispenses one card less than it should, and says COMPLETE."""
+    """Dispenses one card too few, and says COMPLETE."""
 
     def _act(self, command: AnyCommand) -> None:
         if isinstance(command, Dispense) and command.cards > 1:
@@ -125,7 +125,7 @@ class DealsOneLess(Firmware):
 
 @mechanical(SHOE, "sequence.dispense")
 class DealsOneMore(Firmware):
-    """Dispenses one card more than it should, and reports the number requested."""
+    """Dispenses one card too many, and reports the number requested."""
 
     _dealing = 0
 

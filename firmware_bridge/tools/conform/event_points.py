@@ -150,7 +150,7 @@ def _not_again(talk: Talk, greeting: Greeting, stored: int, by: str) -> Steps[No
         raise Failed(f"event {again[0]} was sent again, although events to {stored} were stored by {by}")
 
 
-@point("event.stored_beyond", "Events", "EventsStored with a number beyond the newest event forgets all.")
+@point("event.stored_beyond", "Events", "EventsStored with a number beyond the newest event covers all events.")
 def event_stored_beyond(talk: Talk) -> Steps[None]:
     """All events so far; later ones are kept as usual."""
     greeting = yield from talk.greet()

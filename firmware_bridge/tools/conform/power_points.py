@@ -62,7 +62,7 @@ def hands_power(talk: Talk) -> Steps[None]:
     yield from _afterwards(talk, before, power_up)
 
 
-@point("hands.power_in_cycle", SECTION, "A cycle that power interrupts is neither resumed nor reported as ended.",
+@point("hands.power_in_cycle", SECTION, "A cycle interrupted by a power loss is neither resumed nor reported as ended.",
        limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
 def hands_power_in_cycle(talk: Talk) -> Steps[None]:
     """PowerUp ends it."""
