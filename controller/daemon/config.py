@@ -336,7 +336,7 @@ hold_dealer = false             # keep the dealer's stack in the shoe until the 
 [shuffler]
 port = "/dev/shoed/shuffler"    # or usb:1209:5d0e:SERIAL, socket://HOST:PORT, rfc2217://HOST:PORT
 baud = 115200
-events_per_s = 10               # as many as it may report for long; a device that keeps reporting more is disconnected
+events_per_s = 10               # sustained; a device that keeps reporting more is disconnected
 counts = true
 feeds_shoe = true
 reshuffles = false

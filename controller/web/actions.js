@@ -220,7 +220,7 @@ function rolesOf(action, given) {
   return { floor: ["floor"], technician: ["floor", "technician"] }[warned?.needs] ?? action.roles;
 }
 
-/** Whether this action needs the PIN of whoever takes it: nobody else may do what a dealer may not do. */
+/** Whether this action needs the PIN of the person who takes it: every action that a dealer may not take does. */
 const needsPin = (action, given) => !rolesOf(action, given).includes("dealer");
 
 const openFields = (action, given) => action.fields.filter((field) => !(field.name in given) && field.name !== "confirmed");

@@ -287,7 +287,7 @@ class HostSession:
             happenings.append(self._violated(f"{type(message).__name__} arrived after Welcome", now))
 
     def _answered(self, waiting: _Waiting | None) -> bool:
-        """Whether an answer was expected. One that came too late before still counts against the device."""
+        """Whether an answer was expected. An answer that was overdue still counts against the device."""
         if waiting and not waiting.late:
             self._unanswered = 0
         return waiting is not None

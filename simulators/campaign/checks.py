@@ -37,7 +37,7 @@ CHECKS: Final = {
     "allowed deck": "a deck that is locked out or has left is never loaded, shuffled or dealt",
     "other deck shuffled": "with two decks, the other one is in the shuffler when a round starts",
     "one deck in the rack": "the rack holds one deck at a time",
-    "stub counted": "without a counting shuffler the stub is counted once in five rounds, also of each deck",
+    "stub counted": "without a counting shuffler the stub is counted once in five rounds, of the table and each deck",
     "stack of three": "every hand that was dealt as good has exactly three cards",
     "dealt in order": "from the dealer's left, one stack after another, the dealer last, nobody without a wager",
     "held stack": "a stack that is held comes out only after the players have acted",

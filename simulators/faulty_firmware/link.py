@@ -90,7 +90,7 @@ class KnowsTheHostByItsSession(Link):
 
 @fails("link.stall")
 class NeverStalls(Link):
-    """Resends a packet forever that nobody acknowledges."""
+    """Keeps resending a packet that is never acknowledged."""
 
     def tick(self, now: float) -> list[Arrival]:
         if self._sent:
