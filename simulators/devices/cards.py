@@ -1,4 +1,4 @@
-"""The cards of one table as physical things: each card is an object that lies in exactly one place.
+"""The cards of one table as physical things: each card is an object that is in exactly one place.
 
 The simulated shuffler, shoe and people all move these same cards, so no simulated fault can create or lose one.
 """
@@ -84,7 +84,7 @@ class NotThere(LookupError):
 
 
 class NotTheSameCards(ValueError):
-    """A new order for a spot is not a permutation of the cards that lie there. Nothing was changed."""
+    """A new order for a spot is not a permutation of the cards there. Nothing was changed."""
 
 
 class Cards:
@@ -131,7 +131,7 @@ class Cards:
         self._asleep.update(dict.fromkeys(spots, wake))
 
     def awake(self, spots: Iterable[Spot]) -> None:
-        """The cards at these spots lie where they are."""
+        """The cards at these spots are where they should be by now."""
         for spot in spots:
             self._asleep.pop(spot, None)
 
@@ -161,7 +161,7 @@ class Cards:
         return moved
 
     def _require(self, n: int, source: Spot) -> int:
-        """Return how many cards lie at the source, which must be at least n."""
+        """Return how many cards are at the source, which must be at least n."""
         if n < 0:
             raise ValueError(f"cannot move {n} cards")
         there = self.count(source)
@@ -224,7 +224,7 @@ class Cards:
         pile[:] = order
 
     def flip(self, card: Card) -> None:
-        """Turn one card over where it lies."""
+        """Turn one card over in place."""
         if card not in self._all:
             raise NotThere(f"{card} is not a card of this table")
         self._look_everywhere()
@@ -236,7 +236,7 @@ class Cards:
         return len(self._all)
 
     def count(self, spot: Spot) -> int:
-        """How many cards lie at a spot."""
+        """How many cards are at a spot."""
         if spot in self._asleep:
             self._asleep[spot]()
         return len(self._piles.get(spot, ()))
@@ -248,7 +248,7 @@ class Cards:
         return list(self._piles.get(spot, ()))
 
     def kinds(self, spot: Spot) -> list[int]:
-        """How many of each kind lie at a spot, indexed by Kind."""
+        """How many of each kind are at a spot, indexed by Kind."""
         counts = [0] * len(Kind)
         for card in self.pile(spot):
             counts[card.kind] += 1
@@ -278,9 +278,9 @@ class Cards:
         }
 
     def check(self) -> None:
-        """Raise AssertionError unless each card of the table lies in exactly one place, and no other does."""
+        """Raise AssertionError unless each card of the table is in exactly one place, and no other card is."""
         self._look_everywhere()
-        # Not an assert statement, which python -O leaves out. The length finds a card that lies twice.
+        # Not an assert statement, which python -O leaves out. The length finds a card that is there twice.
         lying = [card for pile in self._piles.values() for card in pile]
         if len(lying) != self.total or set(lying) != self._all:
             lost = [f"{card.deck} {card.index}" for card in self._all.difference(lying)]

@@ -91,7 +91,7 @@ def greet_idle(talk: Talk) -> Steps[Greeting]:
 
 
 def clear_exit(talk: Talk) -> Steps[None]:
-    """Have a person take what lies at the exit."""
+    """Have a person take the cards at the exit."""
     if (yield from talk.status()).exit_cards > 0:
         yield from talk.by_hand(HandTask.TAKE)
         if (yield from talk.status()).exit_cards > 0:
