@@ -1,6 +1,6 @@
 """`python -m simulators.compiled FOLDER`: copies the packages there, with the code of a round compiled.
 
-mypyc turns typed Python into C. What comes out does the same in less than half of the time: tests/compiled plays the
+mypyc turns typed Python into C. The result does the same in less than half the time: tests/compiled plays the
 same rounds with both and compares every byte. It is for simulations alone, where millions of rounds are played; a table
 has all the time it needs. A C compiler and the headers of Python are needed.
 
@@ -46,7 +46,7 @@ def copy(folder: Path) -> None:
 
 
 def build() -> None:
-    """Compile the packages in the current folder, which is separate because setuptools reads what lies beside them."""
+    """Compile the packages in the current folder, which is separate because setuptools reads what is beside them."""
     from mypyc.build import mypycify
     from setuptools import setup
 

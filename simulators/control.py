@@ -85,7 +85,7 @@ class Hands:
             self.look()
 
     def look(self) -> None:
-        """Let every endpoint take up what was changed."""
+        """Make every endpoint act on what was changed."""
         for endpoint in self.endpoints.values():
             endpoint.poke()
 
@@ -142,7 +142,7 @@ class Hands:
             if not request.deck or self.table.cards.pile(spot)[0].deck == request.deck
         ]
         if not spots:
-            what = f"no {request.deck} deck lies" if request.deck else "no deck lies"
+            what = f"no {request.deck} deck is" if request.deck else "no deck is"
             raise ControlError(f"{what} on the table; `gather` brings cards back there")
         loaded = self.table.cards.count(spots[0])
         device.load(spots[0], now)

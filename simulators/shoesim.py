@@ -45,7 +45,7 @@ def _defect(context: click.Context, option: click.Parameter, value: str | None) 
 
 folder_option = click.option(
     "--dir", "folder", type=click.Path(path_type=Path), default=DEFAULT_FOLDER, show_default=True,
-    help="Folder of the ports and of the control socket.",
+    help="Folder for the ports and the control socket.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -60,23 +60,23 @@ def cli() -> None:
 @folder_option
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True,
-              help="How many times faster than real devices they work.")  # fmt: skip
-@click.option("--tcp", is_flag=True, help="On TCP ports of this machine instead of ptys.")
+              help="How many times faster than real devices to run.")  # fmt: skip
+@click.option("--tcp", is_flag=True, help="Use TCP ports of this machine instead of ptys.")
 @click.option("--shuffler", "shuffler_at", callback=_place, metavar="PLACE",
               help="Where the shuffler is, if not on a pty: tcp, or in a virtual machine: qemu-serial:SOCKET or "
               "qemu-usb:SOCKET.")  # fmt: skip
 @click.option("--shoe", "shoe_at", callback=_place, metavar="PLACE", help="The same for the shoe.")
-@click.option("--shelves", type=click.IntRange(1, 100), default=10, show_default=True, help="Shelves of the shuffler.")
-@click.option("--passes", type=click.IntRange(1, 20), default=3, show_default=True, help="Passes of one shuffle.")
-@click.option("--uniform", is_flag=True, help="Shuffle perfectly instead, as no machine does.")
+@click.option("--shelves", type=click.IntRange(1, 100), default=10, show_default=True, help="Shelves in the shuffler.")
+@click.option("--passes", type=click.IntRange(1, 20), default=3, show_default=True, help="Passes per shuffle.")
+@click.option("--uniform", is_flag=True, help="Use a perfect shuffle, unlike any real machine.")
 @click.option("--recognises", is_flag=True, help="Both devices recognise cards.")
 @click.option("--keeps-memory", is_flag=True, help="Both devices keep their memory through a loss of power.")
 @click.option("--faults", "fault_rate", type=click.FloatRange(0, 1), default=0.0, show_default=True,
-              help="Chance of each fault of the mechanics in each cycle.")  # fmt: skip
+              help="Chance of each mechanical fault in each cycle.")  # fmt: skip
 @click.option("--script", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="TOML file of planned faults; docs/simulators.md explains it.")  # fmt: skip
+              help="TOML file with planned faults; docs/simulators.md explains it.")  # fmt: skip
 @click.option("--defect", callback=_defect, metavar="NAME",
-              help="A defect of the firmware; docs/conformance.md lists them.")  # fmt: skip
+              help="A firmware defect; docs/conformance.md lists them.")  # fmt: skip
 @click.option("--announce", is_flag=True, help="Print what to try next.")
 def run(folder: Path, announce: bool, script: Path | None, **options: Any) -> None:
     """Run a shuffler and a shoe until Ctrl-C."""
@@ -192,7 +192,7 @@ def _print_status(answer: dict[str, Any]) -> None:
 
 
 def device_command(function: Callable[..., None]) -> click.Command:
-    """A command that does something at a running device."""
+    """A command that does something to a running device."""
     for option in (json_option, folder_option, click.argument("device", type=DEVICES)):
         function = option(function)
     return cli.command()(function)
@@ -205,7 +205,7 @@ fault_argument = click.argument("fault", type=click.Choice([str(fault) for fault
 @folder_option
 @json_option
 def status(folder: Path, as_json: bool) -> None:
-    """Where the cards are, and what is wrong with the devices."""
+    """Show where the cards are and what is wrong with the devices."""
     _request(as_json, folder, do="status")
 
 
@@ -213,7 +213,7 @@ def status(folder: Path, as_json: bool) -> None:
 @fault_argument
 @click.option("--after-cards", type=click.IntRange(0, 1000), default=0, help="Trigger after N cards have moved.")
 @click.option("--for", "for_s", type=click.FloatRange(min=0),
-              help="Seconds, for faults of power and wire; default: until it is removed with mend.")  # fmt: skip
+              help="Seconds, for power and wire faults; default: until it is removed with mend.")  # fmt: skip
 def inject(device: str, fault: str, after_cards: int, for_s: float | None, folder: Path, as_json: bool) -> None:
     """Inject a fault into a running device."""
     _request(as_json, folder, do="inject", device=device, fault=fault, after_cards=after_cards, for_s=for_s)
@@ -296,14 +296,14 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool, verbose: bool) -> Non
 
 
 @cli.command("campaign")
-@click.option("--seed", type=int, help="Seed of every random choice.  [default: a new one, which is printed]")
+@click.option("--seed", type=int, help="Seed of every random choice.  [default: a random one, which is printed]")
 @click.option("--rounds", type=click.IntRange(min=0), default=1000, show_default=True, help="Rounds to play.")
 @click.option("--faults", default="", metavar="RATE|N",
-              help="What goes wrong: a rate for each round (0.5), or a number for all rounds (10000).")  # fmt: skip
+              help="How much goes wrong: a rate per round (0.5), or a number for all rounds (10000).")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True,
-              help="Processes; the result does not depend on it.")  # fmt: skip
+              help="Number of processes; the result does not depend on it.")  # fmt: skip
 @click.option("--shift", type=click.IntRange(min=0), help="Play only this shift, to repeat a failure.")
-@click.option("--only", default="", metavar="N,N", help="With --shift: only these mishaps come; `none` for none.")
+@click.option("--only", default="", metavar="N,N", help="With --shift: only these mishaps occur; `none` for none.")
 @click.option("--defect", default="", metavar="NAME", help="Plant this defect and check that it is caught.")
 @click.option("--defects", is_flag=True, help="Plant every defect, one after another, after the rounds.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the report as one page with plots.")

@@ -1,1 +1,1 @@
-"""The daemon's HTTP API and what it shows: requests, live events, the picture of the table, metrics."""
+"""The daemon's HTTP API and what it shows: requests, live events, the table's view, metrics."""

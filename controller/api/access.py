@@ -78,7 +78,7 @@ class Access:
         return screen is not None and bool(screen.people)
 
     def client(self, request: Request) -> ApiClient:
-        """Who uses up a share of what there is. All bystanders are one client: they can have any number of cookies."""
+        """Whose quota a request counts against. All bystanders are one client: they can have any number of cookies."""
         peer = self.peer(request)
         if peer is not None:
             return ApiClient("user", str(peer.uid))
@@ -177,7 +177,7 @@ class Access:
         return may_clear(warned.needs) if warned else kind.roles
 
     def _pin_needed(self, request: Request, kind: type[Action], roles: tuple[Role, ...]) -> bool:
-        """Whether these roles need a PIN. A table where nobody of them has one relies on its system accounts.
+        """Whether these roles need a PIN. A table where none of these people has one relies on its system accounts.
 
         Ending a lock-out at the socket needs none: the only floorperson may be the one who is locked out.
         """
@@ -215,7 +215,7 @@ class Access:
         return ActingPerson(person.name, role, origin, screen)
 
     def _own_name(self, peer: Peer | None, screen: Screen | None, roles: list[Role]) -> str:
-        """The name under which the person has a PIN who is signed in in one of these roles, or is this user."""
+        """The registered name of the person who is signed in in one of these roles, or who is this user."""
         if peer is not None:
             return next((one.name for one in self.people().person if one.name.casefold() == peer.name.casefold()), "")
         signed_in = screen.people if screen else {}

@@ -93,7 +93,7 @@ class Api:
         self._access.pins.close()
 
     async def keep_ending_sessions(self) -> None:
-        """Sign people out when their time is over or they are no longer registered, also while nobody does anything."""
+        """Sign people out when their time is over or they are no longer registered, even if no request arrives."""
         while True:
             await asyncio.sleep(SESSIONS_S)
             self._access.end_sessions()

@@ -54,7 +54,7 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
             continue
         what = {"name": field.name, "required": field.required, **_type_of(field.type)}
         if field.name == "depth":
-            what["least"] = state.setup.game.least_cut  # whoever does not know the depth confirms this
+            what["least"] = state.setup.game.least_cut  # for a person who does not know the depth and confirms this
         choices = _choices(kind, field.name, field.type, state)
         if choices is not None:
             what |= {"type": "integer" if what["type"] == "integer" else "choice", "choices": choices}
@@ -71,7 +71,7 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
 
 
 def _unused_name(state: State, back: str) -> str:
-    """The first name of this form that no deck has or had."""
+    """The first name of this form that no deck has used."""
     used = {*state.decks, *state.retired}
     return next(name for number in itertools.count(1) if (name := f"{back}-{number}") not in used)
 
@@ -121,7 +121,7 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
 
 
 def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -> list[Any]:
-    """The decks or devices among the choices whose state allows the action; all if none does: the rules say why."""
+    """The decks or devices among the choices whose state allows the action; all if none does (the rules say why)."""
     if name not in ("deck", "device"):
         return choices
     return [choice for choice in choices if not why_not(state, kind.leads_to, **{name: choice})] or choices
@@ -167,7 +167,7 @@ def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> d
     return first or _as_json(*_NOTHING.get(empty, ("it has nothing to apply to", "it has")), ())
 
 
-# Why an action is not possible for which there is nothing to choose, and when it is.
+# Why an action is not possible if there is nothing to choose for a field, and when it is.
 _NOTHING = {
     "deck": ("no deck is at the table", "a deck is at the table"),
     "device": ("the table has no device", "it has one"),

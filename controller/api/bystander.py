@@ -9,7 +9,7 @@ from typing import Any
 
 from controller.core import ledger
 
-# Requests that need neither. Those that act check a PIN themselves.
+# Requests that need neither a sign-in nor the token. Those that act check a PIN themselves.
 OPEN_REQUESTS: dict[str, tuple[str, ...]] = {
     "/": ("GET",),
     "/web/{path:path}": ("GET",),
@@ -45,7 +45,7 @@ OPEN_FIELDS: dict[str, tuple[str, ...]] = {
     "devices": _DEVICE,
 }
 
-# Nobody sees how many cards are there: inside a device, or missing.
+# Places where nobody can see how many cards there are: inside a device, or missing.
 HIDDEN_PLACES = frozenset({
     ledger.INFEED, ledger.SHELVES, ledger.OUTPUT, ledger.SHOE, ledger.HELD, ledger.MANUAL_SHOE,
     ledger.MISSING, ledger.GONE,

@@ -67,7 +67,7 @@ class Reader:
             return
         self._waiting.append(data)
         self._waiting_bytes += len(data)
-        if self._waiting_bytes > MAX_UNSENT and not self._live:  # it does not even read what it has missed
+        if self._waiting_bytes > MAX_UNSENT and not self._live:  # it is not even reading what it has missed
             self._disconnect()
 
     def go_live(self) -> None:
@@ -116,7 +116,7 @@ class Stream:
 
     @contextlib.contextmanager
     def share(self, client: ApiClient) -> Iterator[None]:
-        """One of the streams that this client may have at the same time; ApiError 429 if it has them all."""
+        """Take one of the streams that this client may have at a time; ApiError 429 if none is left."""
         if self._streams[client] >= STREAMS[client.kind]:
             text = "this client has too many streams open"
             raise ApiError(429, "too_many_streams", text, "close one of them", retry_after_ms=5000)

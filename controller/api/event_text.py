@@ -30,7 +30,7 @@ def stored_text(kind: str, data: dict[str, Any]) -> str:
 
 
 def kinds_saying(word: str) -> list[str]:
-    """The kinds of events whose sentences contain this word, whatever happened: it is in none of their data."""
+    """The kinds of events whose sentences always contain this word, although it is not in their data."""
     return [kind for kind, fixed in _fixed_words().items() if word.lower() in fixed]
 
 

@@ -22,7 +22,7 @@ GROUPS = sorted({kind.partition(".")[0] for kind in KINDS})
 
 
 class EventFilter(msgspec.Struct, frozen=True):
-    """Which events to find; what is empty does not matter. `since` and `until` are in the form that events use."""
+    """Which events to find; empty fields match anything. `since` and `until` are in the form that events use."""
 
     kind: str = ""
     round: int = 0

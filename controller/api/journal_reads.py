@@ -20,9 +20,9 @@ from controller.journal.search_index import index_path
 
 THREADS = 2
 MAX_READS = 24  # under way and waiting
-MAX_READS_EACH = 8  # of one client
+MAX_READS_EACH = 8  # per client
 READ_S = 5.0  # the longest that one may take
-WAIT_S = 4.0  # the longest that one waits for its turn; `shoectl` gives up after 10 s
+WAIT_S = 4.0  # the longest that one waits its turn; `shoectl` gives up after 10 s
 INDEX_S = 2.0  # the longest that one works on the index before it searches
 
 Found = TypeVar("Found")
@@ -37,9 +37,7 @@ class JournalReads:
         self._searching = ThreadPoolExecutor(THREADS, "journal search")
         self._catching_up = ThreadPoolExecutor(1, "journal stream")
         self._reads: Counter[ApiClient] = Counter()
-        self._turns: dict[
-            ApiClient, asyncio.Lock
-        ] = {}  # one read of a client after the other, so that others have a turn
+        self._turns: dict[ApiClient, asyncio.Lock] = {}  # one read at a time per client, so that others get a turn
         self._closed = False
 
     def close(self) -> None:

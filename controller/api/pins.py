@@ -20,7 +20,7 @@ from controller.daemon.people import PeopleFile, Person, check_pin
 
 BURST = 10  # wrong PINs that a client may enter one after the other
 EACH_MS = 30_000  # then one in this time
-WAITING = 2  # checks of one client, under way and waiting
+WAITING = 2  # checks per client, under way and waiting
 
 
 class Pins:
@@ -32,7 +32,7 @@ class Pins:
         self._changed = changed
         self._checking = ThreadPoolExecutor(1, "PIN")
         self._waiting: dict[ApiClient, int] = {}
-        self._forgotten_ms: dict[ApiClient, int] = {}  # when the last wrong PIN of a client is forgotten
+        self._forgotten_ms: dict[ApiClient, int] = {}  # when a client's last wrong PIN is forgotten
 
     def close(self) -> None:
         """End the thread."""
@@ -76,7 +76,7 @@ class Pins:
             raise ApiError(429, "locked_out", text, hint, retry_after_ms=until_ms - now_ms)
 
     def _refuse_hasty(self, client: ApiClient) -> None:
-        """ApiError 429 for a client that enters too many PINs, wrong ones or at the same time."""
+        """ApiError 429 for a client that enters too many wrong PINs, or too many at the same time."""
         now_ms = self._daemon.now_ms
         self._forgotten_ms = {one: at_ms for one, at_ms in self._forgotten_ms.items() if at_ms > now_ms}
         wait_ms = self._forgotten_ms.get(client, 0) - now_ms - (BURST - 1) * EACH_MS

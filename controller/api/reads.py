@@ -62,7 +62,7 @@ class Reads:
         self._access = access
         self._journal = JournalReads(daemon.journal_file)
         self._totals = Totals()
-        self._actions: tuple[tuple[int, int], bytes] = ((-1, -1), b"")  # of one event number and second
+        self._actions: tuple[tuple[int, int], bytes] = ((-1, -1), b"")  # for one event number and second
         self._trying = asyncio.Lock()  # the actions are tried once for all clients
         self._web = Path(str(files("controller") / "web"))
         self.stream = Stream(daemon, lambda: encode(self._view()), queue, lambda: encode(open_view(self._view())))
@@ -112,7 +112,7 @@ class Reads:
                 found = []
                 for action in available_actions.actions_now(state, now_ms):
                     found.append(action)
-                    await asyncio.sleep(0)  # trying them all takes long: let devices be served in between
+                    await asyncio.sleep(0)  # trying them all takes a while: let devices be served in between
                 self._actions = (key, encode({"actions": found}))
             return json_bytes_response(self._actions[1])
 

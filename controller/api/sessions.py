@@ -60,7 +60,7 @@ Ended = Callable[[str, tuple[Role, ...], str], None]
 
 
 class TooManyScreens(Exception):
-    """Somebody is signed in at every screen that there can be."""
+    """No more screens can be opened: somebody is signed in at every one."""
 
 
 class Screens:
@@ -86,7 +86,7 @@ class Screens:
         return cookie, screen
 
     def renew(self, cookie: str | None, screen: Screen) -> tuple[str, Screen]:
-        """The same people under a new cookie and token. Whoever still has the old cookie is nobody."""
+        """The same people under a new cookie and token. The old cookie is worthless from then on."""
         if cookie:
             self._screens.pop(cookie, None)
         new, fresh = self.add()

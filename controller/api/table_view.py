@@ -186,7 +186,7 @@ def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
 
 
 def _leaves(state: State, name: str) -> bool:
-    """Whether a deck that there is a warning about has left or is to leave, with no card to be found first."""
+    """Whether a deck with a warning has left or must leave, with no card to be found first."""
     deck = state.decks.get(name)
     return deck is None or (deck.state is DeckState.LOCKED_OUT and not deck.cards.get(ledger.MISSING))
 

@@ -48,7 +48,7 @@ Part = tuple[str, Callable[[], str | bytes]]
 
 
 def without_secrets(text: str) -> str:
-    """A configuration without the values whose names sound secret. The text need not be valid TOML."""
+    """A configuration without the values whose keys sound secret. The text need not be valid TOML."""
     lines, hidden = [], False
     for text_line in text.splitlines():
         found = SECRET.search(text_line)

@@ -45,7 +45,7 @@ class WrongSocket(ClientError):
 
 
 class ConnectionLost(ClientError):
-    """The daemon ended while it was being asked, or it does not respond."""
+    """The daemon stopped before it had answered, or it does not respond."""
 
 
 class RequestRefused(ClientError):

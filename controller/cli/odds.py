@@ -1,4 +1,4 @@
-"""`shoectl odds`: how often each outcome of a game's bets comes up, and what the house keeps of them."""
+"""`shoectl odds`: how often each outcome of a game's bets comes up, and how much the house keeps."""
 
 from __future__ import annotations
 

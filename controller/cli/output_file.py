@@ -27,7 +27,7 @@ def file_errors(file: Path) -> Iterator[None]:
 
 
 def check_overwrite(file: Path, force: bool) -> None:
-    """FileExistsError if the file exists and must not be overwritten. What is not a regular file never is."""
+    """FileExistsError if the file exists and must not be overwritten. Only regular files ever are."""
     try:
         mode = file.lstat().st_mode
     except FileNotFoundError:

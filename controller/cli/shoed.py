@@ -178,7 +178,7 @@ def _announce(config: Config) -> None:
 @click.option(
     "--new-journal",
     is_flag=True,
-    help="Begin a new journal if the old one is missing, or continue with another one. This is recorded.",
+    help="Start a new journal if the old one is missing, or continue with another one. This is recorded.",
 )
 @click.option("--announce", is_flag=True, hidden=True)
 @click.version_option(package_name="dragonshoe")

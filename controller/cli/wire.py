@@ -62,7 +62,7 @@ def monitor(
     """Show the traffic at PORT, decoded.
 
     One line per frame, until Ctrl-C: seconds, direction (out is to the device), packet, numbers,
-    message. Opens a session and keeps it open, sends no command and acknowledges no event; with
+    message. Opens a session and keeps it open, sends no command and confirms no event; with
     --passive it sends nothing at all. If the device is unplugged, it waits for it.
 
     \b

@@ -62,7 +62,7 @@ class OnDeck(Action):
 
 
 class ReceiveDeck(OnDeck):
-    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, where `came_from` says."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, at `came_from`."""
 
     leads_to = decks.DeckReceived
     back: str
@@ -79,7 +79,7 @@ class AcceptDeck(OnDeck):
 
 
 class InspectDeck(OnDeck):
-    """The dealer has inspected the deck and found it good or not."""
+    """The dealer has inspected the deck; `good` says whether it is in order."""
 
     roles = (Role.DEALER,)
     leads_to = decks.DeckInspected
@@ -159,7 +159,7 @@ class DirectReshuffle(OnDeck):
 
 
 class CutDeck(OnDeck):
-    """The deck was cut, deep enough; `depth` is the number of cards above the cover card, where it is known."""
+    """The deck was cut deep enough; `depth` is the number of cards above the cover card, if known."""
 
     leads_to = decks.CutMade
     depth: int | None = None

@@ -51,7 +51,7 @@ _LOAD = {
     Method.MANUAL_SHOE: "Put deck {} into the manual shoe.",
     Method.HAND: "Take deck {} into your hand.",
 }
-# Which cards lie at a place where they have not been counted.
+# Which cards are at a place where they have not been counted.
 UNCOUNTED = {ledger.TAKEN: "last taken from the shoe", ledger.FREED: "taken out of the jam"}
 _CLOCKWISE = "Cards are dealt clockwise, starting at the dealer's left."
 _LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)

@@ -42,7 +42,7 @@ class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
     limits: LimitsConfig = LimitsConfig()
 
 
-EventsPerSecond = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # what a device may report for long
+EventsPerSecond = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # what a device may report over a long time
 
 
 class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True):
@@ -282,7 +282,7 @@ def _faults_of_screen(screen: ScreenConfig) -> list[str]:
 
 
 def _faults_of_files(config: Config, source: str) -> list[str]:
-    """Two keys that name the same file: the daemon would write one over the other."""
+    """Keys that name the same file: the daemon would overwrite one with the other."""
     faults = []
     if config.journal.id and not re.fullmatch(JOURNAL_ID, config.journal.id):
         expected = "expected the 16 digits that `shoectl journal verify` prints as the journal's id"
@@ -336,7 +336,7 @@ hold_dealer = false             # keep the dealer's stack in the shoe until the 
 [shuffler]
 port = "/dev/shoed/shuffler"    # or usb:1209:5d0e:SERIAL, socket://HOST:PORT, rfc2217://HOST:PORT
 baud = 115200
-events_per_s = 10               # as many as it may report for long; a device that keeps reporting more is disconnected
+events_per_s = 10               # sustained; a device that keeps reporting more is disconnected
 counts = true
 feeds_shoe = true
 reshuffles = false

@@ -414,7 +414,7 @@ class Daemon:
     # --- for the technician -----------------------------------------------------------------------------------------
 
     def suspects(self) -> list[str]:
-        """The devices in service that do not do what the protocol says, or cannot be used at this table."""
+        """The devices in service that do not follow the protocol, or cannot be used at this table."""
         found = self.state.devices.items()
         return [name for name, device in found if device.state is not DeviceState.OUT_OF_SERVICE and self._wrong(name)]
 

@@ -6,7 +6,7 @@ from controller.journal import Journal, JournalForeign
 
 
 def journal_replaced(journal: Journal, configured: str, *, accept: bool) -> str:
-    """The id of the journal that this one takes the place of; empty if it is the table's own.
+    """The id of the journal that this one replaces; empty if it is the table's own.
 
     `configured` is the id in the configuration, if there is one; otherwise the journal that was last used here counts.
     JournalForeign if this is another one, unless a person has said with --new-journal that this is intended.

@@ -156,7 +156,7 @@ class LiveTable:
         return [given.command for given in (pending_of(found) if found else [])]
 
     def questions(self, device: str, round_: int = 0) -> list[AskCards]:
-        """What a device is asked, and has not answered: which cards it dealt, in this round or in all rounds."""
+        """Open questions to a device: which cards it dealt, in this round or in all rounds."""
         found = self.state.devices.get(device)
         return questions_of(found, round_) if found else []
 
@@ -194,7 +194,7 @@ def _on_one_line(error: Exception) -> str:
 
 
 def report_of(device: str, boot: int, happening: Happening) -> Report | None:
-    """The report that a session's happening is to the table; None if it is of no concern."""
+    """The report that a session's happening is to the table; None if it does not concern the table."""
     if type(happening) in EVENT_TYPES:
         return DeviceEvent(device, boot, happening)  # type: ignore[arg-type]
     if isinstance(happening, COMMAND_ANSWERS):

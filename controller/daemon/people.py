@@ -95,7 +95,7 @@ def pin_matches(pin: str, stored: str) -> bool:
 
 @functools.cache
 def _placeholder_hash() -> str:
-    """Checked when the name is unknown, so that this takes as long. Computing it at import would slow the start."""
+    """Checked when the name is unknown, so that it takes equally long. Computing it at import would slow the start."""
     return hash_pin("", b"nobody has this ")
 
 
@@ -188,6 +188,6 @@ def write_people(path: Path, people: PeopleFile) -> None:
 
 def check_pin(people: PeopleFile, name: str, pin: str) -> tuple[Person | None, bool]:
     """The person with this name, and whether the PIN is theirs. Slow on purpose: call it in a thread."""
-    placeholder = _placeholder_hash()  # for known names too, or the first unknown one would take twice as long
+    placeholder = _placeholder_hash()  # also for known names, or the first unknown one would take twice as long
     person = next((person for person in people.person if person.name == name), None)
     return person, pin_matches(pin, person.pin if person else placeholder) and person is not None

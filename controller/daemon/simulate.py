@@ -34,7 +34,7 @@ FAST = 10_000  # events per second: simulated devices may run many times faster 
 
 
 class TableSimulation(Protocol):
-    """What the daemon and the API use of a simulated table."""
+    """The part of a simulated table that the daemon and the API use."""
 
     people: PeopleFile
 
@@ -45,7 +45,7 @@ class TableSimulation(Protocol):
         """The state of the simulation, for the screen's panel."""
 
     def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request of the screen's panel and describe the result; ValueError if the request is wrong."""
+        """Carry out a request from the screen's panel and describe the result; ValueError if the request is wrong."""
 
 
 def simulated_config(folder: Path, listen: str) -> Config:
@@ -74,7 +74,7 @@ def put_journal_aside(folder: Path) -> Path | None:
         int(name) for path in folder.glob("journal-*.db") if (name := path.stem.removeprefix("journal-")).isdecimal()
     ]
     kept = folder / f"journal-{max(numbers, default=0) + 1}.db"
-    for suffix in ("-wal", ""):  # the log first: without its journal it is nothing, and the journal would lack its end
+    for suffix in ("-wal", ""):  # the log first: it is useless without its journal, and the journal would lack its end
         path = folder / f"journal.db{suffix}"
         if path.exists():
             path.rename(f"{kept}{suffix}")
@@ -119,7 +119,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         finally:
             playing.cancel()
             await asyncio.gather(playing, return_exceptions=True)
-            await daemon.close()  # before its devices go away, which it would otherwise journal as lost
+            await daemon.close()  # before its devices disappear, which it would otherwise journal as lost
 
 
 def shoesim_command() -> click.Command:

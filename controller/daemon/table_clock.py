@@ -16,7 +16,7 @@ from pathlib import Path
 from controller.core.state import Host, State
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-LONGEST_AWAY_MS = 10 * 365 * 86_400_000  # a wall clock that shows more is wrong
+LONGEST_AWAY_MS = 10 * 365 * 86_400_000  # a wall clock that implies more is wrong
 
 
 def boot_id() -> str:

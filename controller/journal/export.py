@@ -24,7 +24,7 @@ LONGEST_LINE = LONGEST_DATA + 4096  # bytes; a longer one is not an event
 CSV_COLUMNS = ("seq", "date", "time", "text", "round", "deck", "device", "person", "origin", "clause", "kind", "ts",
                "data", "prev", "hash")  # fmt: skip
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # without it a spreadsheet may take UTF-8 for another encoding
-# What makes a spreadsheet take a cell for a formula, also in full width.
+# What makes a spreadsheet treat a cell as a formula, also in full width.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -121,7 +121,7 @@ def _csv(cells: Iterable[str]) -> bytes:
 
 
 def _harmless(cell: str) -> str:
-    """Quote a cell that a spreadsheet would take for a formula and run."""
+    """Quote a cell that a spreadsheet would run as a formula."""
     return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA) else cell
 
 

@@ -183,7 +183,7 @@ function pinPad(body, person, pin, enter) {
   const send = async () => {
     if (busy || !input.value) return;
     busy = ok.disabled = true;
-    answer.replaceChildren(); // it was about the PIN before this one
+    answer.replaceChildren(); // it was about the previous PIN
     try {
       await enter(input.value);
     } catch (error) {

@@ -40,7 +40,7 @@ const question = (field) => QUESTIONS[field.name] ?? words(field.name);
 const answerTo = (name, yes) => (ANSWERS[name] ?? ["Yes", "No"])[yes ? 0 : 1];
 
 let known = new Map();
-let knownAt = -1; // the event number for which `known` was fetched
+let knownAt = -1; // the event number as of which `known` was fetched
 let table = null;
 let stale = true;
 let fetching = null;
@@ -98,7 +98,7 @@ function show() {
   const offers = (table.step.do ?? []).map((offer) => ({ offer, action: now(offer.action) })).filter((o) => o.action);
   const signed = (action, offer = {}) => hasRole(rolesOf(action, offer));
   const held = table.seq === heldAt;
-  const fresh = knownAt >= table.seq; // until then it is not known why an action is not possible
+  const fresh = knownAt >= table.seq; // until then, why an action is not possible is unknown
   showWagers(marks ?? table.wagered, !stale && Boolean(now("wager")?.allowed));
   fill(byId("offers"), [offers, stale, held, fresh, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
@@ -145,7 +145,7 @@ function offerTitle(action, offer, others = []) {
   return name ? answerTo(name, yes) : twins && offer.device ? `${action.title}: ${offer.device}` : action.title;
 }
 
-/** Buttons for offers beside those of the step, such as the way out of an alarm; those that the step has are left out. */
+/** Buttons for offers beside those of the step, such as the remedy for an alarm; those that the step has are left out. */
 export function wayOut(offers, key) {
   const same = (offer) => (table?.step.do ?? []).some((other) => JSON.stringify(other) === JSON.stringify(offer));
   return offers.filter((offer) => known.has(offer.action) && !same(offer)).map((offer, index) => {
@@ -220,7 +220,7 @@ function rolesOf(action, given) {
   return { floor: ["floor"], technician: ["floor", "technician"] }[warned?.needs] ?? action.roles;
 }
 
-/** Whether whoever takes this action enters their PIN for it: what a dealer may not do, nobody does in their place. */
+/** Whether this action needs the PIN of the person who takes it: every action that a dealer may not take does. */
 const needsPin = (action, given) => !rolesOf(action, given).includes("dealer");
 
 const openFields = (action, given) => action.fields.filter((field) => !(field.name in given) && field.name !== "confirmed");
@@ -326,7 +326,7 @@ function fieldset(field, set, given) {
     return el("p", { class: "confirm", text: `At least ${field.least} cards are above the cover card, and at least one is below it.` });
   const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" && !field.choices ? numberField
     : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : field.name === "reason" ? reasonField : textField;
-  const initial = field.name === "reason" ? undefined : field.default ?? undefined; // nobody has given that reason yet
+  const initial = field.name === "reason" ? undefined : field.default ?? undefined; // a person gives the reason
   if (initial !== undefined && field.type !== "integers") set(initial);
   return el("fieldset", { data: { field: field.name } }, el("legend", { text: question(field) }), make(field, set, initial, given));
 }

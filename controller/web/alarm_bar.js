@@ -1,4 +1,4 @@
-// The alarm bar of every page: what is wrong, the way out, and a sound until somebody has seen it. Alarms are also in the
+// The alarm bar on every page: what is wrong, what to do, and a sound until somebody has seen it. Alarms are also in the
 // page's title, for a screen that shows another page.
 
 import { wayOut } from "./actions.js";
@@ -42,7 +42,7 @@ export function showAlarmBar(table) {
       [...alarms.slice(0, SHOWN).map((one) => one.text), ...(more > 0 ? [`${more} more`] : [])].join(" · ")),
     el("div", { class: "ways-out" }, ...buttons),
     el("button", {
-      type: "button", class: "icon-button", "aria-pressed": String(muted), "aria-label": "Mute the sound of alarms",
+      type: "button", class: "icon-button", "aria-pressed": String(muted), "aria-label": "Mute the alarm sound",
       title: muted ? "The sound is off" : "The sound is on", data: { key: "mute" }, onclick: toggleSound,
     }, icon(muted ? "muted" : "sound")),
   ]);

@@ -57,7 +57,7 @@ function card(device) {
   const seen = table?.devices.find((one) => one.name === device.name);
   const identity = device.identity;
   const trip = device.round_trip;
-  const online = device.online && (seen?.online ?? true); // the table knows it sooner
+  const online = device.online && (seen?.online ?? true); // the table knows sooner
   const state = seen ? deviceWords(seen) : device.state;
   return el("article", { class: "panel device-card", data: { device: device.name } },
     el("header", {},

@@ -4,7 +4,7 @@ import { byId, capitalise, clauses, el, icon } from "./dom.js";
 
 let onClose = null;
 
-/** Open the dialog with a title and parts; `closed` is called when it closes, in whatever way. */
+/** Open the dialog with a title and parts; `closed` is called when it closes, for any reason. */
 export function openDialog(title, parts, closed = null, kind = "") {
   const dialog = byId("dialog");
   const before = onClose; // a new dialog replaces the current one without closing it
@@ -72,7 +72,7 @@ export function notice(parts, kind = "done") {
   noticeTimer = setTimeout(clearNotice, kind === "done" ? 4000 : 15000);
 }
 
-/** The message is about an action that is over. */
+/** Remove the message: it is about an action that is over. */
 export function clearNotice() {
   clearTimeout(noticeTimer);
   byId("notice").replaceChildren();

@@ -270,7 +270,7 @@ export class Picture {
       const there = piles.get(place)?.length ?? 0;
       for (let i = there; i < number && loose.length; i++) loose.shift().place = place;
     }
-    for (const card of loose) card.place = "gone"; // more cards than the ledger has
+    for (const card of loose) card.place = "gone"; // cards that the ledger does not have
   }
 
   lay(cards, deck, index, decks) {

@@ -62,7 +62,7 @@ def usb_devices(sysfs: Path = USB_DEVICES, nodes: Path = DEVICE_NODES) -> list[A
         if not vendor or not product or not any(_has_pipe(interface) for interface in folder.glob(f"{folder.name}:*")):
             continue
         serial = _read(folder, "serial")
-        with contextlib.suppress(ValueError):  # a device that is being unplugged has no numbers any more
+        with contextlib.suppress(ValueError):  # a device that is being unplugged no longer has numbers
             address = UsbAddress(int(vendor, 16), int(product, 16), serial or None)
             node = nodes / f"{int(_read(folder, 'busnum')):03d}" / f"{int(_read(folder, 'devnum')):03d}"
             words = [_read(folder, "manufacturer"), _read(folder, "product")]

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, urlsplit
 OPEN_LIMIT_S = 5.0  # time limit for opening: a dead network adapter must not block the table for longer
 
 ALLOWED = (
-    "allowed are /dev/ttyUSB0, socket://192.168.1.20:4001, rfc2217://192.168.1.20:4001, "
+    "expected an address such as /dev/ttyUSB0, socket://192.168.1.20:4001, rfc2217://192.168.1.20:4001, "
     "hwgrep://SERIALNUMBER, usb:1209:5d0e or usb:1209:5d0e:SERIAL"
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-EVENTS_PER_S: Final = 10  # as many as a device may report for long, unless configured; play has about one a second
+EVENTS_PER_S: Final = 10  # what a device may report over a long time, unless configured; play has about one a second
 KEPT_MOST: Final = 512  # events that a device may keep, and so send at once when it connects
 WARN_AT: Final = 600  # events beyond the allowed rate
 STOP_AT: Final = 1200

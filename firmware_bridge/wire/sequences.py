@@ -54,7 +54,7 @@ class Course(enum.Enum):
     """How a cycle goes."""
 
     COMPLETE = "Everything goes well"
-    INCOMPLETE = "Another number of cards arrived than should have"
+    INCOMPLETE = "A different number of cards arrived than expected"
     GIVEN_UP = "The device gives up before it has counted"
     JAM = "Cards get stuck"
     DOOR = "The door is opened"

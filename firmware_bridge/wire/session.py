@@ -6,7 +6,7 @@ boot it was first meant for; the device carries out an id at most once, and answ
 The device keeps every event until the host says that it is stored; the host says in Hello what it has stored, and
 ignores events that arrive twice.
 
-A device that violates the protocol is greeted again, but not for ever: after a few violations in a row it is
+A device that violates the protocol is greeted again, but not forever: after a few violations in a row it is
 `Untrusted`, and is only `Ready` again once it has answered a question.
 
 Pure: bytes and time in, bytes and happenings out.
@@ -287,7 +287,7 @@ class HostSession:
             happenings.append(self._violated(f"{type(message).__name__} arrived after Welcome", now))
 
     def _answered(self, waiting: _Waiting | None) -> bool:
-        """Whether this was waited for. That it was answered too late is not forgotten."""
+        """Whether an answer was expected. An answer that was overdue still counts against the device."""
         if waiting and not waiting.late:
             self._unanswered = 0
         return waiting is not None

@@ -1,1 +1,1 @@
-"""A campaign of bad luck: tables in virtual time, everything that can go wrong, and what must hold nevertheless."""
+"""A campaign of bad luck: tables in virtual time, everything that can go wrong, and what must still hold."""

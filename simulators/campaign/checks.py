@@ -1,6 +1,6 @@
 """The checks of a campaign, and those that compare everything between rounds: physical cards, ledger and journal.
 
-Nothing here asks the core's own guards. witness.py looks on at every step.
+Nothing here uses the core's own guards. witness.py checks every step.
 """
 
 # mypyc
@@ -26,40 +26,40 @@ if TYPE_CHECKING:
     from simulators.campaign.unlucky_house import UnluckyHouse
 
 CHECKS: Final = {
-    "cards conserved": "every card lies in exactly one place",
+    "cards conserved": "every card is in exactly one place",
     "ledger adds up": "the table's account of a deck is 53 cards after every move",
-    "ledger is true": "between rounds the table's account is what lies there",
+    "ledger is true": "between rounds the table's account matches the physical cards",
     "due deck": "a round is dealt from the deck whose turn it is, and from no other",
     "counted deck": "a round is dealt from a deck that the shuffler has counted as 53 since it was last dealt",
-    "whole deck": "53 cards lie in the shoe when a round starts, of the right kinds where the shuffler recognises them",
+    "whole deck": "53 cards are in the shoe when a round starts, of the right kinds where the shuffler recognises them",
     "shuffled deck": "a round is dealt from a deck that was shuffled, or shuffled by hand and cut, since its last deal",
     "young deck": "no round starts with a deck past its time",
     "allowed deck": "a deck that is locked out or has left is never loaded, shuffled or dealt",
     "other deck shuffled": "with two decks, the other one is in the shuffler when a round starts",
     "one deck in the rack": "the rack holds one deck at a time",
-    "stub counted": "without a counting shuffler the stub is counted once in five rounds, and in five of each deck",
+    "stub counted": "without a counting shuffler the stub is counted once in five rounds, of the table and each deck",
     "stack of three": "every hand that was dealt as good has exactly three cards",
     "dealt in order": "from the dealer's left, one stack after another, the dealer last, nobody without a wager",
     "held stack": "a stack that is held comes out only after the players have acted",
     "stopped shoe": "a round whose shoe is exchanged for another in mid-deal is void",
-    "table cleared": "when a round starts, no card lies in a hand or at an exit",
+    "table cleared": "when a round starts, no card is in a hand or at an exit",
     "void complete": "a void returns the wagers and leaves no card behind",
     "warning latched": "a warning stands until it is cleared",
     "warning cleared rightly": "its cause is gone, and a person who may do it has cleared it",
     "no round under a warning": "no round starts while a warning stands or a device is jammed",
-    "written first": "what a device does was in the journal before",
+    "written first": "what a device does was in the journal first",
     "done once": "no command is carried out twice",
     "event kept": "every event of a device is in the journal, once, in order, before the device may forget it",
     "nothing lost": "what was committed is there after a restart",
     "action answered": "whatever a person does is answered",
     "clock goes forward": "the table's clock does not follow a wall clock that jumps",
-    "nothing undealt told": "no event names a card that was not dealt",
-    "nothing hidden told": "no event names a card of a hand before it is turned over, or requested in a void round",
-    "journal verifies": "the chain of the journal is whole",
+    "no undealt card named": "no event names a card that was not dealt",
+    "no hidden card named": "no event names a card of a hand before it is turned over, or requested in a void round",
+    "journal verifies": "the journal's chain is intact",
     "replay is the same": "the journal read from the disk gives the same state, byte for byte",
     "start is the same": "the state that a start takes from the snapshot is the same, byte for byte",
     "comes back": "the table is in play again after whatever has happened",
-    "no crash": "nothing raises what it should not",
+    "no crash": "no unexpected exception is raised",
 }
 
 KIND_NAMES: Final = re.compile(rb"dragon(?!shoe)|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
@@ -82,7 +82,7 @@ class Broken(Exception):
 
 
 def decks_in(pile: list[Card]) -> set[str]:
-    """The decks in a pile; a spare card that a fault has put there does not count."""
+    """The decks in a pile; a spare card that a fault put there does not count."""
     return {card.deck for card in pile if card.index < DECK_SIZE}
 
 
@@ -93,7 +93,7 @@ class Books:
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter(dict.fromkeys(CHECKS, 0))
-        self._sightings: dict[tuple[str, int, int], str] = {}  # device, boot and event that tells of a disturbed deck
+        self._sightings: dict[tuple[str, int, int], str] = {}  # device, boot and event that reports a disturbed deck
         self._mirror = State()
         self._verified = START
 
@@ -111,8 +111,8 @@ class Books:
         self._conserved()
         unseen = self._strays() | set(self._sightings.values())
         for name, deck in house.state.decks.items():
-            # A card that has just fallen, or a spare that came in, is found at the next count; a deck that was taken
-            # out of a device, as soon as the report of it arrives.
+            # A card that has just fallen, or a spare that got in, is found at the next count; a deck that was taken
+            # out of a device is noticed as soon as the report arrives.
             if name in unseen:
                 continue
             for places, spots in _GROUPS:
@@ -122,7 +122,7 @@ class Books:
                 self.check("ledger is true", lying == believed, text)
         step = house.live.table.next_step(house.now)
         told = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
-        self.check("nothing undealt told", not told, step)
+        self.check("no undealt card named", not told, step)
         self._replay()
 
     def end(self) -> None:
@@ -174,7 +174,7 @@ class Books:
         """The decks with a card on the floor, or with a spare among their cards."""
         cards = self.house.cards
         floor = decks_in(cards.pile(FLOOR))
-        if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares lie there, and nothing else
+        if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares are there, and nothing else
             return floor
         spots = [spot for place in CardPlace if place is not CardPlace.FLOOR for spot in cards.spots(place)]
         return floor | {card.deck for card in self.piles(spots) if card.index >= DECK_SIZE}

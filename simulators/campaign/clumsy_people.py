@@ -39,7 +39,7 @@ SHORT_CUT = 5  # cards from the top, and less than allowed
 NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError, act.RequestHands)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
-# Pressed by mistake, without a look at the device or at the cards.
+# Pressed by mistake, without looking at the device or the cards.
 _SAID_ONLY = (act.FreeJam, act.TryAgain, act.CorrectCount)
 _Count = act.GatherCards | act.GatherAll | act.CountStub
 _COUNTS = (act.GatherCards, act.GatherAll, act.CountStub)
@@ -57,7 +57,7 @@ class ClumsyPeople(People):
         self._ignoring_until = 0.0
         self.covered_until = 0.0  # until then the shoe stays covered, although it works
         self.hasty_bets = False  # the next bets are closed before anybody has wagered
-        self._away_s = 0.0  # how long they have been away in long pauses, all in all
+        self._away_s = 0.0  # how long they have been away in long pauses, in total
         self.in_one_pile = house.shift.number % 4 == 2
         kind = house.setup.shuffler
         alternating = len(house.setup.backs) == 2 and kind is not None and not kind.counts
@@ -92,7 +92,7 @@ class ClumsyPeople(People):
         return True
 
     def away(self, for_s: float) -> None:
-        """They cannot do anything for this long: that is not how long the table takes."""
+        """They cannot do anything for this long, which does not count as the table's time."""
         self._away_s += for_s
 
     def _mistake(self, kind: str) -> Mishap | None:
@@ -159,7 +159,7 @@ class ClumsyPeople(People):
         return True
 
     def _clear(self, warnings: list[str]) -> bool:
-        """The dealer clears these warnings without looking."""
+        """The dealer clears these warnings without checking anything."""
         for key in warnings:
             self.press(act.ClearWarning(who=WHO[Role.DEALER], role=Role.DEALER, warning=key))
         return bool(warnings)
@@ -176,7 +176,7 @@ class ClumsyPeople(People):
         return True
 
     def _wrong_deck(self, mishap: Mishap) -> None:
-        """A whole deck goes where none lies, whatever deck it is; the dealer reports which, truly."""
+        """Some whole deck goes to an empty place; the dealer correctly reports which one."""
         shuffler, state = mishap.device == "shuffler", self.unlucky.state
         whole = [name for name in state.decks if self._is_whole(name)]
         if mishap.device not in self.unlucky.wired or not whole or state.table not in _LOOSE:
@@ -185,7 +185,7 @@ class ClumsyPeople(People):
             self.put_in(act.InsertDeck if shuffler else act.LoadDeck, random.Random(mishap.salt).choice(whole))
 
     def _is_whole(self, name: str) -> bool:
-        """Whether a deck lies there as a whole: one in the hand or in the manual shoe is not mistaken for another."""
+        """Whether a whole deck is there: one in the hand or in the manual shoe is not mistaken for another."""
         loaded = SOURCE.values()
         spots = [RACK, *(spot for spot in self.unlucky.cards.spots(CardPlace.TABLE) if spot not in loaded)]
         return sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot)) == DECK_SIZE
@@ -222,7 +222,7 @@ class ClumsyPeople(People):
         return self._back_to_normal() or super().chore()
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
-        """They also decide for the house: a dead device goes out of service, and the table deals without it."""
+        """They also decide for the casino: a dead device goes out of service, and the table deals without it."""
         if name == "take_out_of_service":
             return {"how": "marked"} if self._is_dead(str(offer["device"])) else None
         if name == "change_method":
@@ -297,9 +297,9 @@ class ClumsyPeople(People):
         return super().play(seats)
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
-        """Follow the guide. Whoever has nothing to do looks again when the table has changed, or after a moment.
+        """Follow the guide. Anyone with nothing to do looks again when the table has changed, or after a moment.
 
-        The time in which they are away themselves does not count.
+        The time they themselves are away does not count.
         """
         house = self.unlucky
         end = house.now + limit_s - self._away_s

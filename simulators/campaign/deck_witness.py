@@ -47,7 +47,7 @@ class DeckWitness(Books):
         self.setup = shift.setup
         self._backs: dict[str, str] = {}
         self._shuffled: set[str] = set()
-        self._order: dict[str, list[Card]] = {}  # how a deck lay when it went into the shuffler
+        self._order: dict[str, list[Card]] = {}  # the order of a deck when it went into the shuffler
         self._counted: dict[str, int] = {}
         self._by_hand: dict[str, str] = {}
         self._excused: set[str] = set()  # decks that a sensor or a person has miscounted
@@ -149,7 +149,7 @@ class DeckWitness(Books):
         if event.data["by"] == "shuffler":
             deck = event.data["deck"]
             counted = self._counted.get(deck)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted, counted were {counted}")
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is accepted with a count of {counted}")
         self._stub_counted(event)
 
     def _stub_counted(self, event: Entry) -> None:

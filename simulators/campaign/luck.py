@@ -1,7 +1,7 @@
 """Luck: what one seed decides, namely how a table is set up and which mishaps occur there, when, and to what.
 
-A campaign is a row of shifts. A shift is one table, opened new and played for a number of rounds; its bad luck is a
-list that is drawn before the first card is dealt. So a shift can be repeated with any part of that list.
+A campaign is a series of shifts. A shift is one table, newly opened and played for a number of rounds; its bad luck is
+a list that is drawn before the first card is dealt. So a shift can be repeated with any part of that list.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ OF_PEOPLE: Final = (
 )
 _USUAL: Final = (*OF_DEVICES, *OF_WIRES, *OF_THE_HOST, *OF_THE_DISK, *OF_THE_CLOCK, *OF_PEOPLE)
 TAMPERED: Final = (  # simulators/campaign/tampering.py
-    "deck_swapped",  # the deck in the shoe is taken out, and comes back in another order, or another does, or none
+    "deck_swapped",  # the deck in the shoe is taken out; it comes back in another order, or another deck does, or none
     "deck_from_hand",  # the deck that is to be dealt goes into the shuffler
     "recut",  # another cut is ordered, then the shoe restarts or jams, or loses a card
-    "other_device",  # one that was used with another journal stands in the place of this one
-    "lesser_device",  # one that cannot do what the table needs
-    "fails_with_memory",  # a part fails, of a device that keeps its memory
+    "other_device",  # the device is replaced with one that was used with another journal
+    "lesser_device",  # the device is replaced with one that lacks a capability
+    "fails_with_memory",  # a part fails in a device that keeps its memory
     "shoe_covered",  # a shoe that works is taken out of service
     "counts_disagree",  # the shuffler reports two counts
     "counted_at_infeed",  # the shuffler reports the count before the shuffle
     "kinds_missing",  # a recognising shuffler reports a count alone
-    "counts_unasked",  # a shuffler counts that should not, and has lost a card
+    "counts_unasked",  # a shuffler that should not count does, and has lost a card
     "clock_corrected",  # the wall clock runs ahead, and is right after the computer was off
     "typo",  # a wrong number is entered after a count, and corrected
     "idled",  # the players leave after they have wagered
@@ -71,7 +71,7 @@ GROUPS: Final = {
 _RARE: Final = {"dead": 0.15, "long_pause": 0.3}  # they cost the rest of a shift, or much virtual time
 _WEIGHTS: Final = [_RARE.get(kind, 1.0) for kind in _USUAL]
 _ALONE_EVERY: Final = 3  # every third shift has one kind of mishap only
-_TAMPERED_EVERY: Final = 12  # and of those between them every fourth, with tampering alone
+_TAMPERED_EVERY: Final = 12  # and every fourth of the others has tampering alone
 _TAMPERED_SHARE: Final = len(TAMPERED) / len(_USUAL)
 
 _SHORT_LIFE: Final = msgspec.structs.replace(DRAGON_POKER, life_h=dict.fromkeys(Method, 1))
@@ -87,7 +87,7 @@ _SETUPS: Final = (
     Setup(shuffler=None, backs=("red",)),
     Setup(shuffler=None, backs=("red",), method=Method.MANUAL_SHOE),
 )
-_SUITED: Final = {  # the set-ups in which a mishap can come that does not come in most of them
+_SUITED: Final = {  # the set-ups for mishaps that most set-ups do not allow
     "deck_from_hand": _SETUPS[15:17],
     "recut": _SETUPS[17:],
     "kinds_missing": _SETUPS[9:12],
@@ -115,7 +115,7 @@ class Mishap:
     device: str
     after_cards: int
     for_s: float
-    salt: int  # seed of whatever is still open when it occurs
+    salt: int  # seed of whatever is still undecided when it occurs
 
     def __str__(self) -> str:
         where = f" of the {self.device}" if self.kind in OF_DEVICES or self.kind in OF_WIRES else ""

@@ -1,4 +1,4 @@
-"""Defects to plant in the core, the journal and the bridge: a campaign proves little if it misses one.
+"""Defects to plant in the core, the journal and the bridge; a campaign that misses one proves little.
 
 Each names the mishaps that bring it out, so that it is found soon. People and devices are left as they are.
 """
@@ -62,7 +62,7 @@ def _turn_not_passed() -> list[Swap]:
     return [(CHANGES, RoundStarted, change)]
 
 
-@defect("a deck is taken whatever the shuffler has counted", "missing_card", "extra_card", "miscount")
+@defect("a deck is accepted whatever the shuffler has counted", "missing_card", "extra_card", "miscount")
 def _count_not_checked() -> list[Swap]:
     right = shuffling.shuffle_done
 
@@ -118,7 +118,7 @@ def _one_deck_counted_for_both() -> list[Swap]:
     return everywhere(guards.rounds_uncounted, lambda state: state.rounds_uncounted)
 
 
-@defect("a second deck that came shuffled is not put into the shuffler", setup=COUNTS_NOT)
+@defect("a second deck that came already shuffled is not put into the shuffler", setup=COUNTS_NOT)
 def _second_prepared_deck_left_out() -> list[Swap]:
     def waits(state: State, name: str) -> bool:
         return state.decks[name].state in (DeckState.STACKED, DeckState.RACKED)
@@ -140,7 +140,7 @@ def _locked_out_deck_returns() -> list[Swap]:
 # --- dealing --------------------------------------------------------------------------------------------------------
 
 
-@defect("a stack of two or four is taken for three", "double_feed", "short_feed")
+@defect("a stack of two or four is accepted as three", "double_feed", "short_feed")
 def _wrong_stack_accepted() -> list[Swap]:
     right = dealing.presented
 
@@ -206,7 +206,7 @@ def _void_leaves_hands() -> list[Swap]:
     return everywhere(right, next_place)
 
 
-@defect("a stack that was taken in the moment of a void is taken to lie on the pile", "unplug", "jam", "hasty_hand")
+@defect("a stack taken just as the round became void is assumed to be on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
     return everywhere(gathering._destination, lambda state, name, deck, given: ledger.TABLE)
 
@@ -223,7 +223,7 @@ def _void_keeps_wagers() -> list[Swap]:
     return [(CHANGES, RoundVoided, change)]
 
 
-@defect("a warning is gone with its cause", "jam", "unplug")
+@defect("a warning disappears with its cause", "jam", "unplug")
 def _warning_clears_itself() -> list[Swap]:
     def change(state: State, event: WarningCauseGone) -> None:
         del state.warnings[event.warning]
@@ -250,7 +250,7 @@ def _warning_ignored() -> list[Swap]:
     return [*everywhere(guards.blocking, lambda state: []), *everywhere(guards.warned, lambda state, device: False)]
 
 
-@defect("a device that does not end its cycle is waited for without an end", "stall")
+@defect("a device that does not end its cycle is waited for forever", "stall")
 def _deadline_missed() -> list[Swap]:
     return [*everywhere(clock.check_deadlines, never), (table.Table, "deadline", property(lambda self: math.inf))]
 
@@ -268,7 +268,7 @@ def _ledger_not_updated() -> list[Swap]:
     return everywhere(right, loaded)
 
 
-@defect("cards that are missing are made up in the ledger", "missing_card", "dropped_card")
+@defect("missing cards are made up in the ledger", "missing_card", "dropped_card")
 def _ledger_invents_cards() -> list[Swap]:
     def move(cards: dict[str, int], moves: Any) -> None:
         for source, target, number in moves:
@@ -295,7 +295,7 @@ def _clock_goes_back() -> list[Swap]:
     return [(decision.Decision, "emit", emit)]
 
 
-@defect("what is refused is not answered", "wrong_button", "pressed_twice")
+@defect("a refused action gets no answer", "wrong_button", "pressed_twice")
 def _refusal_swallowed() -> list[Swap]:
     return [(decision.Decision, "refuse", never)]
 
@@ -342,7 +342,7 @@ def _once(send: Callable[..., None]) -> Callable[..., None]:
     return first
 
 
-@defect("an event of a device is dropped now and then")
+@defect("a device's event is dropped now and then")
 def _event_dropped() -> list[Swap]:
     right = live_table.LiveTable.take
     number = 0
@@ -387,7 +387,7 @@ def _command_renumbered() -> list[Swap]:
     return [(live_table.LiveTable, "unanswered", unanswered)]
 
 
-@defect("the snapshot is that of an earlier event", "host_dies")
+@defect("the snapshot belongs to an earlier event", "host_dies")
 def _snapshot_gone_stale() -> list[Swap]:
     kept: list[bytes] = []
 
@@ -400,7 +400,7 @@ def _snapshot_gone_stale() -> list[Swap]:
     return [(live_table, "encode", stale)]
 
 
-@defect("a commit is put off to the next one", "host_dies", "host_dies_after_send")
+@defect("a commit is postponed until the next one", "host_dies", "host_dies_after_send")
 def _commit_put_off() -> list[Swap]:
     right = Journal._write_events
     waiting: list[Any] = []

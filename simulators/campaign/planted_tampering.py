@@ -13,7 +13,7 @@ from firmware_bridge.wire.messages import CycleDone
 from simulators.campaign.planting import BY_HAND, Swap, defect, everywhere, never
 
 
-@defect("a deck that was taken out of the shoe is dealt when it is back", "deck_swapped")
+@defect("a deck that was taken out of the shoe and put back is dealt", "deck_swapped")
 def _swap_ignored() -> list[Swap]:
     return [*everywhere(unexpected_cards.cards_gone, never), *everywhere(unexpected_cards.cards_appeared, never)]
 

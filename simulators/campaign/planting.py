@@ -1,4 +1,4 @@
-"""Plants a defect in the running code and takes it out again; nothing of it is in what is shipped."""
+"""Plants a defect in the running code and takes it out again; no defect is in the shipped code."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _set(thing: Any, key: str, value: Any) -> None:
 
 
 def everywhere(function: Any, other: Any) -> list[Swap]:
-    """Another function in its place, wherever the core has it by name, in a table or in a row of rules."""
+    """Replace a function wherever the core has it: by name, in a table or in a list of rules."""
     swaps: list[Swap] = []
     for name, module in list(sys.modules.items()):
         if name.startswith("controller."):
@@ -78,7 +78,7 @@ def everywhere(function: Any, other: Any) -> list[Swap]:
     for state, rules in automatic.RULES.items():
         if function in rules:
             swaps.append((automatic.RULES, state, tuple(other if rule is function else rule for rule in rules)))
-    assert swaps, f"{function} is nowhere"
+    assert swaps, f"{function} was not found anywhere"
     return swaps
 
 

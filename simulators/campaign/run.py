@@ -81,7 +81,7 @@ class HuntResult(msgspec.Struct, frozen=True):
 
     defect: str
     text: str
-    caught_by: str  # the check; empty where none has
+    caught_by: str  # the check; empty if none did
     rounds: int
     violation: Violation | None = None
 
@@ -99,7 +99,7 @@ def hunt(name: str, seed: int) -> HuntResult:
 
 
 def play_shift(shift: Shift, only: Collection[int] | None = None) -> CampaignResult:
-    """One table from its opening to the end of the shift, or to the first check that fails."""
+    """One table, from its opening to the end of the shift or the first check that fails."""
     mishaps = [mishap for mishap in shift.mishaps if only is None or mishap.number in only]
     folder = FAST_FOLDER if FAST_FOLDER.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="campaign-", dir=folder) as made:
@@ -148,7 +148,7 @@ def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, 
 
 def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mishap]) -> None:
     people = ClumsyPeople(house, witness)
-    people.in_one_pile = shift.number % 2 == 1  # in every other shift they count a deck as a whole
+    people.in_one_pile = shift.number % 2 == 1  # in every other shift they count whole decks
     house.start()
     people.open()
     comes_back(witness, people)
@@ -168,7 +168,7 @@ def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mis
 
 
 def _quiet(house: UnluckyHouse) -> bool:
-    """Bets can be made, and that is stored; a host that is off does not count."""
+    """Whether bets can be made and that is stored; a host that is off does not count."""
     return not house.dark and house.state.table is TableState.BETTING and house.state.round is None
 
 

@@ -1,4 +1,4 @@
-"""The story of a violation: what went wrong, what was decided just before, and where each card lay."""
+"""The story of a violation: what went wrong, what was decided just before, and where each card was."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMED: Final = {
 
 
 def story(house: UnluckyHouse) -> list[str]:
-    """The mishaps and the last events in the order in which they came, then the cards of every deck, then the guide."""
+    """The mishaps and the last events in order, then the cards of each deck, then the guide."""
     return [*_timeline(house), *_cards(house), *_devices(house), f"The guide: {_guide(house)}"]
 
 
@@ -50,7 +50,7 @@ def _line(entry: Entry) -> str:
 
 
 def _cards(house: UnluckyHouse) -> list[str]:
-    """For each deck at the table, and each that has left its pile: the ledger, and the cards as they lie."""
+    """For each deck at the table, and each that has left its pile: the ledger, and the physical cards."""
     lying: dict[str, Counter[str]] = {}
     for place in CardPlace:
         for spot in house.cards.spots(place):

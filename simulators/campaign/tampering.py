@@ -70,14 +70,14 @@ def deck_swapped(people: ClumsyPeople, mishap: Mishap) -> bool:
 
 
 def _touch(box: SimulatedDevice, now: float) -> None:
-    """A hand is at the device, and what its sensors see is reported at once."""
+    """Reach into the device; what its sensors see is reported at once."""
     box.stirred = True
     if box.firmware:
         box.firmware.now = now
 
 
 def deck_from_hand(people: ClumsyPeople, mishap: Mishap) -> bool:
-    """The dealer puts the deck that is to be dealt into the shuffler, sees it a moment later, and takes it back."""
+    """The dealer puts the deck that is to be dealt into the shuffler, notices a moment later, and takes it back."""
     house = people.unlucky
     source, wired = SOURCE.get(house.state.method), house.wired.get("shuffler")
     if source is None or wired is None or house.state.table not in _BETWEEN_ROUNDS or house.cards.count(INFEED):
@@ -118,12 +118,12 @@ def recut(people: ClumsyPeople, mishap: Mishap) -> bool:
 
 
 def other_device(people: ClumsyPeople, mishap: Mishap) -> bool:
-    """A device that was used with another journal stands in the place of this one for a while."""
+    """A device that was used with another journal replaces this one for a while."""
     return _exchange(people, mishap, frozenset(), ELSEWHERE)
 
 
 def lesser_device(people: ClumsyPeople, mishap: Mishap) -> bool:
-    """A device that cannot do what this table needs stands in the place of this one for a while."""
+    """A device that lacks a capability this table needs replaces this one for a while."""
     every = frozenset((Capability.COUNTS, Capability.HOLDS_STACK, Capability.FEEDS_SHOE, Capability.RECOGNISES))
     return _exchange(people, mishap, every, 0)
 
@@ -142,7 +142,7 @@ def _exchange(people: ClumsyPeople, mishap: Mishap, without: frozenset[Capabilit
     rng = random.Random(mishap.salt)
     mechanics = type(box.mechanics)(Cards(("elsewhere",)), able, rng)
     plate = replace(box.plate, serial="XX-9999", capabilities=able)
-    box.mechanics.power_lost()  # the box that stood there, with its cards in it
+    box.mechanics.power_lost()  # the device that was there, with its cards in it
     stranger = house.build(plate, mechanics, rng.randrange(1, 2**32), house.now)
     stranger.used_elsewhere(last_command)
     box.firmware = house.strangers[name] = stranger
@@ -155,7 +155,7 @@ def _exchange(people: ClumsyPeople, mishap: Mishap, without: frozenset[Capabilit
 
 
 def fails_with_memory(people: ClumsyPeople, mishap: Mishap) -> bool:
-    """A part of a device fails that keeps its memory without power."""
+    """A part fails in a device that keeps its memory without power."""
     house = people.unlucky
     wired = house.wired.get(mishap.device)
     if wired is None or house.stranger(mishap.device):

@@ -60,7 +60,7 @@ class WatchedFirmware(Firmware):
     house: UnluckyHouse
 
     def report(self, what: type[DeviceEvent], **fields: object) -> None:
-        """Inform the observer first, while the cards lie as the device has seen them."""
+        """Inform the observer first, while the cards are still as the device saw them."""
         if self.house.false_count and what in (CardsCounted, CycleDone):
             self.house.falsify(what, fields)
         self.watching.reported(self.name, self.boot, what, fields)
@@ -161,7 +161,7 @@ class UnluckyHouse(House):
         self.happened: Counter[str] = Counter()
         self.notes: list[tuple[float, int, str]] = []  # when, after which event, and what went wrong
         self.confuse: Callable[[Mishap], bool] = lambda mishap: False
-        self.strangers: dict[str, WatchedFirmware] = {}  # of devices that stand where another stood
+        self.strangers: dict[str, WatchedFirmware] = {}  # of devices that replaced others
         self.exchanged_at: dict[str, float] = {}
         self.false_count: Mishap | None = None  # how the shuffler's next count is reported
         self._boot = "house"  # of the computer
@@ -192,7 +192,7 @@ class UnluckyHouse(House):
         return able | {Capability.RECOGNISES} if recognises else able
 
     def build(self, plate: Any, *rest: Any) -> WatchedFirmware:
-        """The firmware of a device that stands at this table."""
+        """The firmware of a device at this table."""
         firmware = WatchedFirmware(plate, *rest)
         firmware.watching, firmware.name, firmware.house = self.watching, plate.role.name.lower(), self
         return firmware
@@ -225,7 +225,7 @@ class UnluckyHouse(House):
         return max(self.now, min(at, self._agenda[0][0])) if self._agenda else at
 
     def step(self, at: float | None = None) -> None:
-        """Go to the next moment. A mishap has a moment of its own."""
+        """Go to the next moment. Each mishap is a moment of its own."""
         at = self.next_at if at is None else at
         if self._agenda and self._agenda[0][0] <= at:
             self.now = max(self.now, at)
@@ -380,13 +380,13 @@ class UnluckyHouse(House):
         if wired is None:
             return False
         fault = FaultName(mishap.kind)
-        if fault in wired.device.faults:  # one that lasts or waits for its card is not injected twice
+        if fault in wired.device.faults:  # one that is active or waiting for its card is not injected twice
             return False
         wired.device.inject(fault, self.now, after_cards=mishap.after_cards, for_s=mishap.for_s)
         return True
 
     def stranger(self, device: str) -> bool:
-        """Whether another device stands in the place of this one."""
+        """Whether this device is currently replaced by another."""
         return device in self.strangers and self.wired[device].device.firmware is self.strangers[device]
 
     def put_back(self, device: str) -> None:

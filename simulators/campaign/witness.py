@@ -129,7 +129,7 @@ class Witness(DeckWitness):
         name = type(command).__name__
         known = event is not None and event.kind == "command.given"
         same = known and event is not None and event.data["device"] == device and event.data["command"]["name"] == name
-        self.check("written first", same, f"the {device} does {name} {command.id}, the journal has", event)
+        self.check("written first", same, f"the {device} does {name} {command.id}, but the journal has", event)
         self.check("done once", command.id not in self._done[device], f"the {device} does {name} {command.id} again")
         self._done[device].add(command.id)
         if isinstance(command, Shuffle):
@@ -161,7 +161,7 @@ class Witness(DeckWitness):
         assert round_ is not None
         spot = SHOE if isinstance(command, Dispense) else HELD
         decks = decks_in(self.house.cards.pile(spot))
-        self.check("due deck", decks == {round_.deck}, f"deck {round_.deck} is dealt, in the shoe lie {sorted(decks)}")
+        self.check("due deck", decks == {round_.deck}, f"deck {round_.deck} is dealt; the shoe has {sorted(decks)}")
         if isinstance(command, Release):
             self.check("held stack", round_.acted, "the held stack comes out before the players have acted")
 
@@ -170,7 +170,7 @@ class Witness(DeckWitness):
         if self.house.dark and number > self._numbers.get((device, boot), 0):
             self._journaled(0)  # what a host stored in its last moment
         kept = self._numbers.get((device, boot), 0)
-        self.check("event kept", number <= kept, f"the {device} may forget event {number}, the journal has {kept}")
+        self.check("event kept", number <= kept, f"the {device} may forget event {number}, but the journal has {kept}")
 
     # --- what the table decides ---------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Witness(DeckWitness):
         """Look at what was decided since the last time."""
         events = self.house.events
         there = len(events) >= self._seen and (not self._last or events[self._seen - 1].kind == self._last.kind)
-        self.check("nothing lost", there, f"{self._seen} events were committed, {len(events)} are there")
+        self.check("nothing lost", there, f"{self._seen} events were committed, but {len(events)} are there")
         if self._round and not self._round.void_seq and self._round.shoe_gone_at >= 0:
             gone_s = self.house.now - self._round.shoe_gone_at
             self.check("stopped shoe", gone_s < NOTICED_S, f"round {self._round.number} goes on after {gone_s:.0f} s")
@@ -200,13 +200,13 @@ class Witness(DeckWitness):
             see = self._see.get(event.kind)
             if see:
                 see(event)
-            self.check("event kept", event.seq == self._seen, f"event {event.seq} stands at place {self._seen}")
+            self.check("event kept", event.seq == self._seen, f"event {event.seq} is at position {self._seen}")
         for name, deck in state.decks.items():
             total = sum(deck.cards.values())
             self.check("ledger adds up", total == DECK_SIZE, f"deck {name} has {total} cards:", deck.cards)
         if state.seq == self._seen:  # else the rest of a longer decision is still to come
             same = self._warned.keys() == state.warnings.keys()
-            self.check("warning latched", same, sorted(self._warned), "were raised, there are", sorted(state.warnings))
+            self.check("warning latched", same, sorted(self._warned), "raised, but active:", sorted(state.warnings))
             if self.completed != completed:  # between rounds it may have been put right by a count
                 self._replay()
 
@@ -223,12 +223,12 @@ class Witness(DeckWitness):
         if event.kind == "hand.recognised":
             data = {key: value for key, value in data.items() if key != "kinds"}
         hidden = event.kind == "stack.taken" and "kinds" in data
-        self.check("nothing hidden told", not hidden, event)
+        self.check("no hidden card named", not hidden, event)
         named = KIND_NAMES.search(msgspec.json.encode(data))
-        self.check("nothing undealt told", not named and "kind" not in data and "kinds" not in data, event)
+        self.check("no undealt card named", not named and "kind" not in data and "kinds" not in data, event)
         for key, value in data.items():
             if type(value) is list and value and key not in _NUMBERED:
-                self.check("nothing undealt told", not all(type(part) is int for part in value), event)
+                self.check("no undealt card named", not all(type(part) is int for part in value), event)
 
     # --- devices ------------------------------------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class Witness(DeckWitness):
         """Two decks alternate. A single deck is always next; when a second one joins it, either may go first."""
         alone = [*self._backs.values()] == [event.data["back"]]
         one_is_used = "shuffler" in self._out_of_service or self.setup.shuffler is None
-        self.check("due deck", alone and one_is_used, f"the turn passes, at the table are {[*self._backs]}")
+        self.check("due deck", alone and one_is_used, f"the turn passes while the table has {[*self._backs]}")
         self._last_back = ""
 
     # --- a round ------------------------------------------------------------------------------------------------------
@@ -263,23 +263,23 @@ class Witness(DeckWitness):
         decks = decks_in(pile)
         two = len(self._backs) == 2
         self.rounds += 1
-        self.check("due deck", decks == {deck}, f"deck {deck} is to be dealt, where it should lie are {sorted(decks)}")
+        self.check("due deck", decks == {deck}, f"deck {deck} is to be dealt, but {sorted(decks)} are in its place")
         due = not two or self._backs[deck] != self._last_back
         self.check("due deck", due, f"deck {deck} is dealt again out of its turn")
-        self.check("allowed deck", deck not in self._out, f"deck {deck} is out, and dealt")
+        self.check("allowed deck", deck not in self._out, f"deck {deck} is dealt although it is out")
         shuffler = None if "shuffler" in self._out_of_service else self.setup.shuffler
         self.check("due deck", not two or shuffler is not None, "two decks without a shuffler")
         if shuffler and shuffler.counts:
             counted = self._counted.get(deck)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt, counted were {counted}")
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt with a count of {counted}")
             whole = len(pile) == DECK_SIZE or deck in self._excused
-            self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} lie there")
+            self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} are there")
             if shuffler.recognises:  # it sees a foreign card in the place of one of its own, where the number is right
                 fits = tuple(cards.kinds(source)) == self.setup.game.copies or deck in self._excused
                 self.check("whole deck", fits, f"the kinds of deck {deck} are", *cards.kinds(source))
         else:
             counted = self._counted.get(deck, DECK_SIZE)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt, counted were {counted}")
+            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt with a count of {counted}")
             self.check("stub counted", self._uncounted < STUB_ROUNDS, f"{self._uncounted} rounds without a count")
             own = self._uncounted_of.get(deck, 0)
             self.check("stub counted", own < STUB_ROUNDS, f"{own} rounds of deck {deck} without a count")
@@ -293,13 +293,13 @@ class Witness(DeckWitness):
             there = self.lying(other, IN_SHUFFLER)
             self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
             strange = self.house.stranger("shuffler") and house.now - self.house.exchanged_at["shuffler"] > NOTICED_S
-            self.check("other deck shuffled", not strange, "another box stands where the shuffler was")
+            self.check("other deck shuffled", not strange, "another device is in the shuffler's place")
         racked = decks_in(cards.pile(_RACK)) - {deck}
-        self.check("one deck in the rack", not racked, f"deck {deck} is dealt, in the rack lie {sorted(racked)}")
+        self.check("one deck in the rack", not racked, f"deck {deck} is dealt while {sorted(racked)} are in the rack")
         left = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.EXIT)]
-        self.check("table cleared", not left, "cards lie at", *left)
+        self.check("table cleared", not left, "there are cards at", *left)
         standing = [key for key in self._warned if key.split(".")[0] not in self._out_of_service]
-        self.check("no round under a warning", not standing, "a round starts, there stand:", *standing)
+        self.check("no round under a warning", not standing, "a round starts under these warnings:", *standing)
         self._look_for_jams()
         self._shuffled.discard(deck)
         self._counted.pop(deck, None)
@@ -318,7 +318,7 @@ class Witness(DeckWitness):
                 continue
             since = self._jammed_since.setdefault(name, self.house.now)
             known = self.house.now - since < NOTICED_S
-            self.check("no round under a warning", known, f"the {name} is jammed for {self.house.now - since:.0f} s")
+            self.check("no round under a warning", known, f"the {name} jammed {self.house.now - since:.0f} s ago")
 
     def _given(self, event: Entry) -> None:
         if event.data["command"]["name"] != "Dispense":
@@ -372,18 +372,18 @@ class Witness(DeckWitness):
     def _requested(self, event: Entry) -> None:
         """Only a floorperson may request hands, with a reason, and only those of a void round."""
         number, who, reason = event.data["round"], event.data.get("who", ""), event.data.get("reason", "")
-        self.check("nothing hidden told", number in self._void_rounds, f"the hands of round {number} were requested")
+        self.check("no hidden card named", number in self._void_rounds, f"the hands of round {number} were requested")
         proper = who == WHO[Role.FLOOR] and bool(reason.strip())
-        self.check("nothing hidden told", proper, f"{who} requested the hands of round {number}: {reason!r}")
+        self.check("no hidden card named", proper, f"{who} requested the hands of round {number}: {reason!r}")
         self._turned_over.add(number)
         self.recoveries["hands requested"] += 1
 
     def _recognised(self, event: Entry) -> None:
         """What is recorded must have been turned over, and have been out of the shoe when the hand got its cards."""
         number, shown = event.data["round"], Counter(event.data["kinds"])
-        self.check("nothing hidden told", number in self._turned_over, f"a hand of round {number} is recorded")
+        self.check("no hidden card named", number in self._turned_over, f"a hand of round {number} is recorded")
         out = self._out_then.pop(event.data["command"], Counter())
-        self.check("nothing undealt told", shown <= out, f"{shown} was recorded, but only {out} had been turned over")
+        self.check("no undealt card named", shown <= out, f"{shown} was recorded, but only {out} had been turned over")
 
     def _collected(self, event: Entry) -> None:
         assert self._round is not None
@@ -403,7 +403,7 @@ class Witness(DeckWitness):
             self._out_then[event.data["command"]] = out
         hands = {int(spot.number) for spot in self.house.cards.spots(CardPlace.HAND)}
         good = hands <= {*round_.seats, DEALERS_SEAT}
-        self.check("dealt in order", good, f"cards lie at {sorted(hands)}, wagered have {round_.seats}")
+        self.check("dealt in order", good, f"cards are at {sorted(hands)}, but {round_.seats} have wagered")
 
     def _completed(self, event: Entry) -> None:
         assert self._round is not None
@@ -426,10 +426,10 @@ class Witness(DeckWitness):
     def _void_done(self, event: Entry) -> None:
         assert self._round is not None
         deck = self._round.deck
-        self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} still lie on the table")
+        self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} are still on the table")
         places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, EXITS["shoe"], CardPlace.RACK)
         left = self.lying(deck, places)
-        self.check("void complete", not left, f"{left} cards of deck {deck} lie in hands, shoe or rack")
+        self.check("void complete", not left, f"{left} cards of deck {deck} are in hands, shoe or rack")
         self.recoveries["voids completed"] += 1
         self._uncounted = self._uncounted_of[deck] = 0
         self._round = None
@@ -445,7 +445,7 @@ class Witness(DeckWitness):
 
     def _cause_gone(self, event: Entry) -> None:
         key = event.data["warning"]
-        self.check("warning latched", key in self._warned, f"the cause of {key} is gone, and it was not raised")
+        self.check("warning latched", key in self._warned, f"the cause of {key} is gone, but it was never raised")
         self._warned[key] = True
         device, _, what = key.partition(".")
         if what == "jam":
@@ -455,7 +455,7 @@ class Witness(DeckWitness):
     def _cleared(self, event: Entry) -> None:
         key, what = event.data["warning"], event.data["warning"].rpartition(".")[2]
         gone = self._warned.pop(key, None)
-        self.check("warning cleared rightly", gone is True, f"{key} is cleared, its cause gone: {gone}")
+        self.check("warning cleared rightly", gone is True, f"{key} is cleared; cause gone: {gone}")
         who, role = event.data.get("who", ""), event.data.get("role", "")
         self.check(
             "warning cleared rightly", bool(who) and role in MAY_CLEAR[what], f"{key} is cleared by {who}, {role}"

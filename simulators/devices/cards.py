@@ -1,6 +1,6 @@
-"""The cards of one table as physical things: each card is an object that lies in exactly one place.
+"""The cards of one table as physical things: each card is an object that is in exactly one place.
 
-The simulated shuffler, shoe and people all move these same cards, so no fault they play can make or lose one.
+The simulated shuffler, shoe and people all move these same cards, so no simulated fault can create or lose one.
 """
 
 # mypyc
@@ -65,7 +65,7 @@ class CardPlace(IntEnum):
 
 
 class Spot(NamedTuple):
-    """A place and which one of it: the seat of a hand, the number of a shelf. 0 where there is only one."""
+    """A place and its number: the seat of a hand, the number of a shelf. 0 where there is only one."""
 
     place: CardPlace
     number: int = 0
@@ -80,11 +80,11 @@ BOTTOM: Final = -1
 
 
 class NotThere(LookupError):
-    """Cards were asked of a spot that does not have them. Nothing was moved."""
+    """Cards were requested from a spot that does not have them. Nothing was moved."""
 
 
 class NotTheSameCards(ValueError):
-    """A new order for a spot is not a permutation of the cards that lie there. Nothing was changed."""
+    """A new order for a spot is not a permutation of the cards there. Nothing was changed."""
 
 
 class Cards:
@@ -131,7 +131,7 @@ class Cards:
         self._asleep.update(dict.fromkeys(spots, wake))
 
     def awake(self, spots: Iterable[Spot]) -> None:
-        """The cards at these spots lie where they are."""
+        """The cards at these spots are where they should be by now."""
         for spot in spots:
             self._asleep.pop(spot, None)
 
@@ -151,7 +151,7 @@ class Cards:
         """Move cards [first, last) of a source that is known to have them; every move ends here."""
         pile, joined = self._pile(source), self._pile(target)
         moved = pile[first:last]
-        room = len(joined) - (len(moved) if joined is pile else 0)  # what the moved cards are laid among
+        room = len(joined) - (len(moved) if joined is pile else 0)  # the cards that the moved ones join
         if at == BOTTOM:
             at = room
         elif not 0 <= at <= room:
@@ -161,12 +161,12 @@ class Cards:
         return moved
 
     def _require(self, n: int, source: Spot) -> int:
-        """Return how many cards lie at the source, which must be at least n."""
+        """Return how many cards are at the source, which must be at least n."""
         if n < 0:
             raise ValueError(f"cannot move {n} cards")
         there = self.count(source)
         if n > there:
-            raise NotThere(f"{n} cards asked of {source}, which has {there}")
+            raise NotThere(f"{n} cards requested from {source}, which has {there}")
         return there
 
     def move_top(self, n: int, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
@@ -184,7 +184,7 @@ class Cards:
         return self._move(source, 0, self.count(source), target, at)
 
     def move_card(self, card: Card, source: Spot, target: Spot, at: int = TOP) -> list[Card]:
-        """Move one given card out of the middle of a pile; return it in a list, as the other moves do."""
+        """Move one particular card out of the middle of a pile; return it in a list, as the other moves do."""
         try:
             index = self._pile(source).index(card)
         except ValueError:
@@ -224,7 +224,7 @@ class Cards:
         pile[:] = order
 
     def flip(self, card: Card) -> None:
-        """Turn one card over where it lies."""
+        """Turn one card over in place."""
         if card not in self._all:
             raise NotThere(f"{card} is not a card of this table")
         self._look_everywhere()
@@ -236,7 +236,7 @@ class Cards:
         return len(self._all)
 
     def count(self, spot: Spot) -> int:
-        """How many cards lie at a spot."""
+        """How many cards are at a spot."""
         if spot in self._asleep:
             self._asleep[spot]()
         return len(self._piles.get(spot, ()))
@@ -248,7 +248,7 @@ class Cards:
         return list(self._piles.get(spot, ()))
 
     def kinds(self, spot: Spot) -> list[int]:
-        """How many of each kind lie at a spot, indexed by Kind."""
+        """How many of each kind are at a spot, indexed by Kind."""
         counts = [0] * len(Kind)
         for card in self.pile(spot):
             counts[card.kind] += 1
@@ -278,9 +278,9 @@ class Cards:
         }
 
     def check(self) -> None:
-        """Raise AssertionError unless each card of the table lies in exactly one place, and no other does."""
+        """Raise AssertionError unless each card of the table is in exactly one place, and no other card is."""
         self._look_everywhere()
-        # Not an assert statement, which python -O leaves out. The length finds a card that lies twice.
+        # Not an assert statement, which python -O leaves out. The length finds a card that is there twice.
         lying = [card for pile in self._piles.values() for card in pile]
         if len(lying) != self.total or set(lying) != self._all:
             lost = [f"{card.deck} {card.index}" for card in self._all.difference(lying)]

@@ -1,6 +1,6 @@
 """A simulated device as a box on the table: power, cable, wire and people's hands around firmware and mechanics.
 
-Pure: bytes and time in, bytes out. One random generator, made from the table's seed, decides all of its chances.
+Pure: bytes and time in, bytes out. One random generator, made from the table's seed, decides everything random.
 """
 
 # mypyc
@@ -31,11 +31,11 @@ from simulators.devices.shuffling import ShuffleModel
 
 ON_THE_TABLE: Final = Spot(
     CardPlace.TABLE, -3
-)  # where a person lays cards that came out of a device; decks lie from 0 on
+)  # where a person puts cards that came out of a device; decks are at 0 and up
 
 
 class SimulatedDevice:
-    """One device. Call `take_output` after every other call, and `tick` when `deadline` has come."""
+    """One device. Call `take_output` after every other call, and `tick` at `deadline`."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class SimulatedDevice:
         self.mechanics = mechanics
         self.plan = plan or FaultPlan()
         self.firmware: Firmware | None = None  # None while there is no power
-        self._kept: Firmware | None = None  # with KEEPS_MEMORY, what is in the memory meanwhile
+        self._kept: Firmware | None = None  # with KEEPS_MEMORY, the memory while there is no power
         self._build = build
         self._timing = timing
         self._rng = rng
-        self._on_until: dict[FaultName, float] = {}  # faults of power and wire that are on, and until when
+        self._on_until: dict[FaultName, float] = {}  # active power and wire faults, and until when
         self._cycles = 0
         self.now = now
         self.stirred = True  # touched from outside since this was last reset: the deadline may have changed
@@ -68,12 +68,12 @@ class SimulatedDevice:
 
     @property
     def plugged(self) -> bool:
-        """Whether the cable is in."""
+        """Whether the cable is plugged in."""
         return not self._on_until or FaultName.UNPLUG not in self._on_until
 
     @property
     def in_session(self) -> bool:
-        """Whether a host has opened a link session, which has not ended."""
+        """Whether a host has a link session open."""
         return self.firmware is not None and self.firmware.link.state is LinkState.OPEN
 
     def attached(self, now: float) -> None:
@@ -127,7 +127,7 @@ class SimulatedDevice:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def inject(self, fault: FaultName, now: float, *, after_cards: int = 0, for_s: float | None = None) -> None:
-        """Inject a fault: for the next card that moves, or at once, for a time or until it is removed."""
+        """Inject a fault: with the next card that moves, or at once, for some time or until it is removed."""
         self.now = now
         self.stirred = True
         if fault in OF_THE_MECHANICS:
@@ -145,7 +145,7 @@ class SimulatedDevice:
             self._power_off()
 
     def mend(self, fault: FaultName, now: float) -> None:
-        """Take a fault back: put the cable in, switch on, free the jam by hand. A dead device stays dead."""
+        """Remove a fault: plug the cable in, switch on, free the jam by hand. A dead device stays dead."""
         self.now = now
         self.stirred = True
         if fault is FaultName.JAM:
@@ -160,7 +160,7 @@ class SimulatedDevice:
 
     @property
     def faults(self) -> list[FaultName]:
-        """What is wrong, or will be with the next card."""
+        """What is wrong now, or will be with the next card."""
         blocked = [FaultName.JAM] if self.mechanics.way_blocked else []
         return [*self._on_until, *blocked, *self.mechanics.armed]
 
@@ -183,7 +183,7 @@ class SimulatedDevice:
         self.firmware = None
 
     def replace(self, plate: Nameplate, now: float, last_command: int = 0) -> None:
-        """Another device stands here from now on, without faults, and with the cards that were in the old one.
+        """Replace the device: the new one has no faults, and the cards that were in the old one.
 
         `last_command` is the id of the last command that it was given elsewhere.
         """
@@ -212,7 +212,7 @@ class SimulatedDevice:
         self.mechanics.load(source)
 
     def take(self, target: Spot, now: float) -> list[Card]:
-        """A person takes what lies at the exit."""
+        """A person takes the cards at the exit."""
         self._touch(now)
         return self.mechanics.take_exit(target)
 
@@ -264,7 +264,7 @@ def flip_bits(data: bytes, rate: float, rng: random.Random) -> bytes:
 
 
 def _gap(rate: float, rng: random.Random) -> int:
-    """How many bits stay whole before the next flip."""
+    """How many bits stay intact before the next flip."""
     return math.floor(math.log(1.0 - rng.random()) / math.log(1.0 - rate)) if rate > 0 else 2**62
 
 
@@ -277,7 +277,7 @@ SHOE_CAPABILITIES: Final = frozenset(
 
 
 class SimulatedTable:
-    """A shuffler and a shoe over the same cards: deck i lies on TABLE spot i until somebody loads it."""
+    """A shuffler and a shoe over the same cards: deck i is on TABLE spot i until somebody loads it."""
 
     def __init__(
         self,
@@ -294,14 +294,14 @@ class SimulatedTable:
         now: float = 0.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """`clock` returns the time if it is virtual: then cycles that nothing disturbs are made in one go."""
+        """`clock` returns the time if it is virtual: then cycles that nothing disturbs are carried out in one go."""
         self.decks = decks
         self.cards = Cards(decks, spares=[(deck, Kind.RABBIT) for deck in decks])
         shuffler = ShufflerMechanics(self.cards, shuffler_capabilities, random.Random(f"{seed}/shuffler"), way)
         shoe = ShoeMechanics(self.cards, shoe_capabilities, random.Random(f"{seed}/shoe"))
         shuffler.clock = shoe.clock = clock
         shuffler.fed_shoe = self._fed_shoe
-        self.on_fed: Callable[[], None] = lambda: None  # called when the shoe was fed
+        self.on_fed: Callable[[], None] = lambda: None  # called when the shoe has been fed
 
         def box(role: DeviceRole, number: str, mechanics: Mechanics, plan: FaultPlan | None) -> SimulatedDevice:
             name = role.name.lower()

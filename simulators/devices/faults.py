@@ -14,7 +14,7 @@ import msgspec
 class FaultName(enum.StrEnum):
     """Everything that can go wrong with a device, its power or its wire."""
 
-    # Of the mechanics: they occur with the next card that moves.
+    # Mechanical: they occur with the next card that moves.
     JAM = "jam"  # cards are stuck; the device reports it and stops
     STALL = "stall"  # the mechanics stop in mid-cycle and report nothing
     INCOMPLETE_CYCLE = "incomplete_cycle"  # the cycle ends early, with cards left inside
@@ -23,12 +23,12 @@ class FaultName(enum.StrEnum):
     EXTRA_CARD = "extra_card"  # a spare card from the floor gets in
     DOUBLE_FEED = "double_feed"  # two cards move where one should
     SHORT_FEED = "short_feed"  # no card moves where one should
-    FACE_UP = "face_up"  # a card lies the wrong way
-    # Of power and wire: they begin at once, for a time or until they are removed.
+    FACE_UP = "face_up"  # a card is face up
+    # Power and wire: they begin at once, and last for some time or until they are removed.
     POWER_LOSS = "power_loss"  # off; comes back without its memory
-    REBOOT = "reboot"  # off and on again in one moment
+    REBOOT = "reboot"  # off and on again at once
     UNPLUG = "unplug"  # the cable is out
-    SILENCE = "silence"  # receives, and sends nothing
+    SILENCE = "silence"  # receives, but sends nothing
     NOISE = "noise"  # bits are flipped in both directions
     DEAD = "dead"  # off for good
 
@@ -44,8 +44,8 @@ class Planned:
     fault: FaultName
     at_s: float | None = None
     at_cycle: int | None = None
-    after_cards: int = 0  # mechanics: how many cards still move as they should
-    for_s: float | None = None  # power and wire: None means until it is removed
+    after_cards: int = 0  # mechanical: how many cards still move correctly
+    for_s: float | None = None  # power and wire: None is until it is removed
 
     def __post_init__(self) -> None:
         if (self.at_s is None) == (self.at_cycle is None):
@@ -137,11 +137,11 @@ FAULT_TEXTS = {
     FaultName.EXTRA_CARD: "A spare card gets in.",
     FaultName.DOUBLE_FEED: "Two cards move where one should.",
     FaultName.SHORT_FEED: "No card moves where one should.",
-    FaultName.FACE_UP: "A card lies the wrong way.",
+    FaultName.FACE_UP: "A card is face up.",
     FaultName.POWER_LOSS: "The power goes off; the device comes back without its memory.",
     FaultName.REBOOT: "The device is switched off and on.",
     FaultName.UNPLUG: "The cable is pulled.",
-    FaultName.SILENCE: "The device receives, and sends nothing.",
+    FaultName.SILENCE: "The device receives, but sends nothing.",
     FaultName.NOISE: "Bits are flipped on the wire.",
     FaultName.DEAD: "The device is dead for good.",
 }

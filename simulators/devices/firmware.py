@@ -1,4 +1,4 @@
-"""The firmware of a simulated device: its end of the protocol, written as docs/protocol.md asks of a maker.
+"""The firmware of a simulated device: its end of the protocol, as docs/protocol.md requires of a maker.
 
 One object is one life of the memory: a device that loses power gets a new one, with a new boot id. Pure: bytes and
 time in, bytes out.
@@ -58,7 +58,7 @@ ANSWERS_KEPT: Final = 32
 EVENTS_KEPT: Final = 64
 _QUESTION_TYPES: Final = frozenset(get_args(AnyQuestion))
 _LOCK_TYPES: Final = frozenset((Lock, Unlock))
-EVENTS_FOR_A_CYCLE: Final = 8  # room kept free, so that a cycle that was begun can be reported
+EVENTS_FOR_A_CYCLE: Final = 8  # room kept free, so that a cycle that has started can be reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Nameplate:
         }
 
 
-_OPEN: Final = LinkState.OPEN  # a name of its own: with every message it is asked for
+_OPEN: Final = LinkState.OPEN  # bound once: it is needed for every message
 
 
 class Firmware:
@@ -129,7 +129,7 @@ class Firmware:
         self.report(PowerUp, cause=cause, memory_kept=memory_kept)
 
     def used_elsewhere(self, last_command: int) -> None:
-        """This was the last command that the device was given, with another journal."""
+        """Set the last command that the device was given, with another journal."""
         self._last_command = last_command
 
     # --- time and bytes ---------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Firmware:
         if changes:  # a link has begun or ended: in both cases the host must greet first, and gets all events again
             self._greeted = False
             self._sent_event = 0
-            # What came on a link that ended in these same bytes is not answered on the next: the host asks again.
+            # What came on a link that ended with these bytes is not answered on the next one: the host asks again.
             del arrivals[: changes[-1] + 1]
         for message in arrivals:
             assert isinstance(message, bytes)
@@ -166,7 +166,7 @@ class Firmware:
             return
         try:
             self.link.send(message, self.now)
-        except LinkFull:  # a host that asks and asks, and never acknowledges
+        except LinkFull:  # a host that keeps asking and never acknowledges
             self.link.close(self.now, ResetReason.PROTOCOL_ERROR)
             self._greeted = False
 
@@ -192,7 +192,7 @@ class Firmware:
             self._command(message, data)  # type: ignore[arg-type]
 
     def _unreadable(self, bad: BadMessage) -> None:
-        if not bad.has_id:  # nothing that an answer could name
+        if not bad.has_id:  # there is no id that an answer could carry
             return
         known = any(bad.number == message_number(kind) for kind in (*get_args(AnyCommand), *get_args(AnyQuestion)))
         reason = Reason.BAD_ARGUMENT if known else Reason.UNKNOWN_COMMAND
@@ -209,7 +209,7 @@ class Firmware:
             self._send(Unwelcome(lowest, highest, "no common version").encode())
             return
         if hello.events_boot == self.boot and hello.events_stored >= self._next_event:
-            self._send(Unwelcome(lowest, highest, f"event {hello.events_stored} never was").encode())
+            self._send(Unwelcome(lowest, highest, f"event {hello.events_stored} never existed").encode())
             return
         if hello.events_boot == self.boot:
             self._forget_events(hello.events_stored)
@@ -316,11 +316,11 @@ class Firmware:
     def report(self, what: type[EventMessage], **fields: object) -> None:
         """Number an event, keep it, and send it if there is a session. Doors and buttons leave room for cards."""
         room = self._room
-        # So does power that comes and goes: since the last PowerUp no cycle can have begun that this one would end.
+        # So does a repeated PowerUp: since the last one, no cycle can have begun that this one would end.
         again = what is PowerUp and self._newest is PowerUp
         if room < EVENTS_FOR_A_CYCLE and (again or issubclass(what, Door | Button)):
             return
-        if room <= 0:  # the last place says that nothing more can be reported
+        if room <= 0:  # the last place is used to report that there is no room for more
             if room < 0:
                 return
             what, fields = Fault, {"code": FaultCode.MEMORY, "text": "the event memory is full"}
@@ -334,11 +334,11 @@ class Firmware:
 
     @property
     def _room(self) -> int:
-        """For this many more events there is room, besides the last place; -1 if that is taken, too."""
+        """Room for this many more events, not counting the last place; -1 if that is taken too."""
         return self.events_kept - 1 - len(self._events)
 
     def _send_event(self, number: int, event: bytes) -> None:
-        """Each event once in a link session, also if the host greets twice."""
+        """Send each event once per link session, even if the host greets twice."""
         if number > self._sent_event:
             self._sent_event = number
             self._send(event)

@@ -3,9 +3,9 @@
 A cycle is a generator: it moves cards between its `yield`s, and yields how long the next step takes. So it can be
 stopped between any two cards, by a jam, a door or a loss of power, and the cards stay where they are.
 
-In virtual time a cycle that nothing can disturb sleeps until its end, and is made in one go then. Anything that reads
-its cards or touches the device before wakes it: it then catches up card by card, and goes on from there. Events, times,
-cards and random numbers are the same both ways.
+In virtual time a cycle that nothing can disturb sleeps until its end, and is then carried out in one go. Anything that
+reads its cards or touches the device earlier wakes it: it then catches up card by card, and continues from there.
+Events, times, cards and random numbers are the same both ways.
 """
 
 # mypyc
@@ -46,7 +46,7 @@ from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 
 FLOOR: Final = Spot(CardPlace.FLOOR)
-# Names of their own for what every cycle asks for: to look into an enumeration takes longer than to move a card.
+# Module-level names for what every cycle uses: looking up an enumeration member takes longer than moving a card.
 _READY: Final = Mode.READY
 _WORKING: Final = Mode.WORKING
 _JAMMED: Final = Mode.JAMMED
@@ -54,7 +54,7 @@ COMPLETE: Final = Course.COMPLETE
 _EXIT: Final = Place.EXIT
 _MISCOUNT: Final = FaultName.MISCOUNT
 STACKS_KEPT: Final = 16  # whose cards are remembered after they were taken
-FACE_UP_REPORTS: Final = 3  # in one cycle at most: a cycle must fit into the room kept for its events
+FACE_UP_REPORTS: Final = 3  # at most in one cycle: a cycle must fit into the room kept for its events
 
 _BEFORE_A_CYCLE: Final = (FaultName.EXTRA_CARD, FaultName.FACE_UP)
 FOUND_BY_SELF_TEST: Final = (
@@ -62,7 +62,7 @@ FOUND_BY_SELF_TEST: Final = (
     (FaultName.MISCOUNT, FaultCode.SENSOR, "card sensor"),
 )
 
-# What a cycle's generator gives: waiting times, and at its end its course and the number of cards counted. What the
+# What a cycle's generator yields: waiting times, and at its end its course and the number of cards counted. What the
 # device reports then is in the table of worked sequences.
 Steps = Generator[float, None, tuple[Course, int]]
 Report = Callable[..., None]
@@ -70,7 +70,7 @@ TakenStacks = dict[int, list[int]]  # the kinds of the cards that people took, b
 
 
 def after(now: float, step_s: float, times: int) -> float:
-    """When this many steps of a cycle are done: summed one by one, to be equal to the last bit."""
+    """When this many steps of a cycle are done: added one by one, so that the sum is equal to the last bit."""
     for _ in range(times):
         now += step_s
     return now
@@ -86,7 +86,7 @@ class Mechanics(ABC):
     role: ClassVar[DeviceRole]
     exit: ClassVar[Spot]
     works_at: tuple[Spot, ...]  # where the cycles that can sleep move cards
-    check_s: ClassVar[float] = 2.0  # a self test, or the check after a jam
+    check_s: ClassVar[float] = 2.0  # a self-test, or the check after a jam
 
     def __init__(self, cards: Cards, capabilities: frozenset[Capability], rng: random.Random) -> None:
         self.cards = cards
@@ -98,26 +98,26 @@ class Mechanics(ABC):
         self.last_outcome = Outcome.COMPLETE
         self.door_open = False
         self.locked = False
-        self.way_blocked = False  # a jam that no person has taken away yet
+        self.way_blocked = False  # a jam that no person has removed yet
         self._broken = False
         self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
         self.report: Report = _to_nobody  # the firmware's, while there is power
         self.cycle_started: Callable[[], None] = lambda: None
-        self.clock: Callable[[], float] | None = None  # virtual time: given, cycles can sleep
+        self.clock: Callable[[], float] | None = None  # virtual time: if given, cycles can sleep
         self.woken: Callable[[], None] = lambda: None
         self._asleep = False
-        self._armed: dict[FaultName, int] = {}  # fault → cards that still move as they should
+        self._armed: dict[FaultName, int] = {}  # fault → cards that still move correctly
         self._next_time: set[FaultName] = set()  # faults that wait for the beginning of a cycle
         self._still = False  # no card moves with the next step of the cycle
         self._steps: Steps | None = None
         self.deadline = math.inf  # when the next card moves
         self._started = 0.0
-        self._presented_by = 0  # the command whose cards lie at the exit
+        self._presented_by = 0  # the command whose cards are at the exit
         self._dealt = False  # those cards were dealt: once they are taken, the host may ask for their kinds
         self.taken: TakenStacks = {}  # the firmware's, while there is power
         self._face_up_told = 0
         self._failed_parts: list[tuple[FaultCode, str]] = []  # what the last self-test found
-        self._works: dict[tuple[type[Command], bool], Work | None] = {}  # by command, and whether it holds
+        self._works: dict[tuple[type[Command], bool], Work | None] = {}  # by command, and whether it has `hold`
 
     # --- what the firmware calls ------------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class Mechanics(ABC):
         self._started = now
         self._face_up_told = 0
         self.cycle_started()
-        if self.doing is not command:  # a fault planned for this cycle took the power away
+        if self.doing is not command:  # a fault planned for this cycle cut the power
             return
         if self.clock and not self._armed:
             end = self._undisturbed_end(command, now)
@@ -160,7 +160,7 @@ class Mechanics(ABC):
         self._begin(command, now)
 
     def _begin(self, command: AnyCommand, now: float) -> None:
-        """The first step of a cycle that is made step by step."""
+        """The first step of a cycle that is carried out step by step."""
         if type(command) is ClearJam:
             self._steps = self._clear_jam()
         elif type(command) is SelfTest:
@@ -210,14 +210,14 @@ class Mechanics(ABC):
         self._presented_by, self._dealt = 0, False
 
     def fail(self) -> None:
-        """Do nothing more until a restart, once the cycle has ended that may be running."""
+        """Do nothing more until a restart, after the current cycle, if any, has ended."""
         self.faults += 1
         self._broken = True
         if self.doing is None:
             self.mode = Mode.FAILED
 
     def renew(self, capabilities: frozenset[Capability]) -> None:
-        """These are the mechanics of another device, without power and without faults, around the same cards."""
+        """Become the mechanics of another device, without power and without faults, around the same cards."""
         self.capabilities = capabilities
         self._works.clear()
         self.mode = Mode.READY
@@ -225,7 +225,7 @@ class Mechanics(ABC):
         self._armed.clear()
 
     def set_locked(self, locked: bool) -> None:
-        """Lock or unlock doors and card ways."""
+        """Lock or unlock doors and card paths."""
         self.locked = locked
         for step in ENDINGS["Lock" if locked else "Unlock"][COMPLETE].steps:
             self.report(step.event, state=step.door)
@@ -266,7 +266,7 @@ class Mechanics(ABC):
         return taken
 
     def free_jam(self, target: Spot) -> list[Card]:
-        """A person opens the way and takes out the stuck cards."""
+        """A person opens the card path and takes out the stuck cards."""
         if not self.way_blocked:
             return []
         self.way_blocked = False
@@ -287,7 +287,7 @@ class Mechanics(ABC):
         return True
 
     def arm(self, fault: FaultName, after_cards: int = 0) -> None:
-        """Let this go wrong when the next card moves, or that many cards later.
+        """Make this go wrong when the next card moves, or this many cards later.
 
         A card that gets in or lies face up without waiting for others does so before the first card of a cycle.
         """
@@ -299,17 +299,17 @@ class Mechanics(ABC):
 
     @property
     def armed(self) -> list[FaultName]:
-        """The faults that have not come yet."""
+        """The faults that have not occurred yet."""
         return list(self._armed)
 
     def disarm(self, fault: FaultName) -> None:
-        """Take a fault back that has not come yet."""
+        """Remove a fault that has not occurred yet."""
         self._armed.pop(fault, None)
 
     # --- for the subclasses -----------------------------------------------------------------------------------------
 
     def can(self, capability: Capability) -> bool:
-        """Whether the device was built with this."""
+        """Whether the device has this capability."""
         return capability in self.capabilities
 
     def _able(self, command: AnyCommand) -> bool:
@@ -317,7 +317,7 @@ class Mechanics(ABC):
         return self._work(command) is not None or (type(command) is Dispense and self.role is DeviceRole.SHOE)
 
     def _work(self, command: AnyCommand) -> Work | None:
-        """What the table of worked sequences says of this command."""
+        """What the table of worked sequences says about this command."""
         key = (type(command), type(command) is Dispense and command.hold)
         if key not in self._works:
             self._works[key] = work_of(command, self.role, self.capabilities)
@@ -325,7 +325,7 @@ class Mechanics(ABC):
 
     @abstractmethod
     def _hindrance(self, command: AnyCommand) -> Reason | None:
-        """Why the cards as they lie hinder this command."""
+        """Why this command is not possible with the cards where they are."""
 
     @abstractmethod
     def _cycle(self, command: AnyCommand) -> Steps:
@@ -344,14 +344,14 @@ class Mechanics(ABC):
         """Where the cards of a jam are."""
 
     def _goes_wrong(self, fault: FaultName) -> bool:
-        """Whether this armed fault comes now. It comes once."""
+        """Whether this armed fault occurs now. It occurs once."""
         if self._armed.get(fault, 0) >= 0 or fault in self._next_time:
             return False
         del self._armed[fault]
         return True
 
     def _begins_with(self, fault: FaultName) -> bool:
-        """Whether this armed fault waited for the beginning of a cycle, which is now. It comes once."""
+        """Whether this armed fault was waiting for the cycle that begins now. It occurs once."""
         if fault not in self._next_time or fault not in self._armed:
             return False
         del self._armed[fault]
@@ -370,12 +370,12 @@ class Mechanics(ABC):
         return cards + self.rng.choice((-1, 1)) if cards else 1
 
     def _moved(self, moved: list[Card], place: Place) -> None:
-        """Cards went past the sensors."""
+        """Cards passed the sensors."""
         self.cards_moved += len(moved)
         self._seen(moved, place)
 
     def _seen(self, cards: list[Card], place: Place) -> None:
-        """The sensors looked at cards: one that lies face up is reported."""
+        """The sensors saw cards: one that is face up is reported."""
         for card in cards:
             if card.face_up and self._face_up_told < FACE_UP_REPORTS and self.doing:
                 self._face_up_told += 1
@@ -432,7 +432,7 @@ class Mechanics(ABC):
         self._stop()
         self.cycles_done += 1
         self.doing = None
-        jammed = self.way_blocked or type(command) is ClearJam  # which has not found the way clear
+        jammed = self.way_blocked or type(command) is ClearJam  # which did not find the card path clear
         self.mode = ending.mode if ending.mode is not None else _JAMMED if jammed else _READY
         if self._broken:
             self.mode = Mode.FAILED
@@ -481,7 +481,7 @@ class Mechanics(ABC):
         return (Course.JAM if self.way_blocked else COMPLETE), 0
 
     def _self_test(self) -> Steps:
-        """Finds the faults of motors and sensors before they do harm."""
+        """Find faults of motors and sensors before they do harm."""
         yield self.check_s
         self._failed_parts = [(code, text) for fault, code, text in FOUND_BY_SELF_TEST if fault in self._armed]
         self.faults += len(self._failed_parts)

@@ -110,7 +110,7 @@ class ShoeMechanics(Mechanics):
     def _dispense(self, command: Dispense) -> Steps:
         cards = self.cards
         target = HELD if command.hold else self.exit
-        if not command.hold:  # if the cycle does not get to its end, what lies there is its cards, and no stack
+        if not command.hold:  # if the cycle does not finish, these are its cards, but not a stack
             self._presented_by, self._dealt = command.id, False
         if self._begins_with(FaultName.EXTRA_CARD):
             self._spare_gets_in(SHOE)

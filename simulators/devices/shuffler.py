@@ -30,7 +30,7 @@ SHOE: Final = Spot(CardPlace.SHOE)
 
 
 class ShufflerMechanics(Mechanics):
-    """Shuffles what lies in the infeed, and delivers it into the shoe or out to the dealer."""
+    """Shuffles the cards in the infeed, and delivers them into the shoe or out to the dealer."""
 
     role: ClassVar[DeviceRole] = DeviceRole.SHUFFLER
     exit: ClassVar[Spot] = Spot(CardPlace.EXIT, 1)

@@ -41,7 +41,7 @@ class ShuffleModel(Protocol):
         """Draw the placements of one pass of n cards, in the order in which the cards are taken."""
 
     def __call__(self, cards: Sequence[T], rng: Random) -> list[T]:
-        """Make every pass at once: return the shuffled cards, index 0 on top, and leave `cards` as it was."""
+        """Make every pass at once: return the shuffled cards, index 0 on top, and leave `cards` unchanged."""
 
 
 def follow(plan: list[Placement], cards: Sequence[T], shelves: int) -> list[T]:
@@ -61,7 +61,7 @@ class Uniform:
     passes: ClassVar[int] = 1
 
     def plan(self, n: int, rng: Random) -> list[Placement]:
-        # The card that finds `there` cards lying has there + 1 gaps to go to.
+        # With `there` cards in the pile, a card has there + 1 gaps to go to.
         return [(0, rng.randrange(there + 1)) for there in range(n)]
 
     def __call__(self, cards: Sequence[T], rng: Random) -> list[T]:
@@ -94,7 +94,7 @@ class Shelf:
         return rng.choices(self._openings, k=n)
 
     def __call__(self, cards: Sequence[T], rng: Random) -> list[T]:
-        # What a plan and `follow` come to, without a step of Python for every detail: what goes on top of a shelf is
+        # The result of a plan and `follow`, without a step of Python for every detail: what goes on top of a shelf is
         # kept in one list, what goes under it in another.
         shuffled = list(cards)
         draw, openings = rng.random, 2 * self.shelves

@@ -1,4 +1,4 @@
-"""Defects that a maker's firmware may have, one for each point of the conformance test, which must find exactly that.
+"""Defects that a maker's firmware may have, one for each point of the conformance test, which must find exactly it.
 
 A simulated device gets one by its `build`: `SimulatedTable(build=DEFECTS["frame.crc"])`. MECHANICAL has the defects in
 what a device does with cards, or says about them; more than one point may find such a defect.

@@ -1,4 +1,4 @@
-"""The lists of defects: of the protocol by the point that finds them, and of the mechanics by name."""
+"""The lists of defects: protocol defects by the point that finds them, mechanical ones by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Part = TypeVar("Part", bound=type[Firmware] | type[Link] | type[FrameDecoder])
 
 
 def fails(point: str) -> Callable[[Part], Part]:
-    """Book the part that follows as the defect which fails this point, in a firmware that has it in its place."""
+    """Register the decorated part as the defect that fails this point, in a firmware that uses it."""
 
     def book(part: Part) -> Part:
         build: Any = part
@@ -34,7 +34,7 @@ def fails(point: str) -> Callable[[Part], Part]:
 
 
 def done_instead(message: bytes, of: Reason) -> bytes:
-    """Done in the place of a refusal for this reason; every other message as it is."""
+    """Replace a refusal for this reason with Done; leave every other message as it is."""
     number, *fields = msgspec.msgpack.decode(message)
     return Done(fields[0]).encode() if number == message_number(Refused) and fields[1] == of else message
 
@@ -62,7 +62,7 @@ MECHANICAL: dict[str, MechanicalDefect] = {}
 def mechanical(
     role: DeviceRole, found_by: str, *, gains: Collection[Capability] = (), lacks: Collection[Capability] = ()
 ) -> Callable[[type[Firmware]], type[Firmware]]:
-    """Book the firmware that follows as a mechanical defect of a device with these capabilities."""
+    """Register the decorated firmware as a mechanical defect of a device with these capabilities."""
 
     def book(build: type[Firmware]) -> type[Firmware]:
         MECHANICAL[build.__name__] = MechanicalDefect(build, role, found_by, frozenset(gains), frozenset(lacks))

@@ -1,4 +1,4 @@
-"""Defects in what a device does with cards, and in what hinders it."""
+"""Defects in what a device does with cards, and in when it refuses to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MovesAgain(ActsAgain):
 
 @fails("cards.replay")
 class TellsOnlyListeners(Firmware):
-    """Drops what happens while no host is there."""
+    """Drops what happens while no host is connected."""
 
     def report(self, what: type[EventMessage], **fields: object) -> None:
         if self._greeted or what is PowerUp:
@@ -49,7 +49,7 @@ class LocksInNameOnly(Firmware):
 
 @fails("cards.lock_while_busy")
 class LooksAtTheLockFirst(Firmware):
-    """Says LOCKED before it looks whether a cycle runs."""
+    """Says LOCKED before it checks whether a cycle is running."""
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         hindrance = super()._hindrance(command)
@@ -58,7 +58,7 @@ class LooksAtTheLockFirst(Firmware):
 
 @fails("cards.bad_count")
 class DispensesNothing(Firmware):
-    """Takes a Dispense of no cards on."""
+    """Accepts a Dispense of no cards."""
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         hindrance = super()._hindrance(command)
@@ -76,7 +76,7 @@ class SaysDoneWithoutCards(Firmware):
 
 @fails("cards.occupied")
 class DealsOntoCards(Firmware):
-    """Does not look whether cards lie at the exit."""
+    """Does not check whether cards are at the exit."""
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         hindrance = super()._hindrance(command)
@@ -85,7 +85,7 @@ class DealsOntoCards(Firmware):
 
 @fails("cards.not_jammed")
 class ClearsAnything(Firmware):
-    """Checks the card way although there was no jam."""
+    """Checks the card path although there was no jam."""
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         hindrance = super()._hindrance(command)
@@ -94,7 +94,7 @@ class ClearsAnything(Firmware):
 
 @fails("cards.events_full")
 class MovesWithoutRoom(Firmware):
-    """Starts a cycle whose events find no room."""
+    """Starts a cycle although there is no room for its events."""
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         hindrance = super()._hindrance(command)

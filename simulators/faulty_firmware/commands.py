@@ -26,7 +26,7 @@ def harmless(command: AnyCommand) -> bool:
 
 
 class ActsAgain(Firmware):
-    """Carries a repeated command out again, and gives the answer that it remembers."""
+    """Carries out a repeated command again, and gives the answer that it remembers."""
 
     def _repeats(self, command: AnyCommand, data: bytes) -> bool:
         raise NotImplementedError
@@ -42,7 +42,7 @@ class ActsAgain(Firmware):
 
 @fails("command.at_most_once")
 class ActsOnEveryCopy(ActsAgain):
-    """Carries a command out as often as it comes over one link."""
+    """Carries out a command as often as it comes over one link."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,7 +55,7 @@ class ActsOnEveryCopy(ActsAgain):
 
 @fails("command.across_links")
 class ForgetsWithTheLink(ActsAgain):
-    """Carries a command out again when it comes over another link."""
+    """Carries out a command again when it comes over another link."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -92,7 +92,7 @@ class _TakesLowerIds(Firmware):
 
 @fails("command.forgotten")
 class ActsOnForgotten(_TakesLowerIds):
-    """Takes a command whose answer it has forgotten for a new one."""
+    """Treats a command whose answer it has forgotten as a new one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -108,7 +108,7 @@ class ActsOnForgotten(_TakesLowerIds):
 
 @fails("command.lower_id")
 class ActsOnLowerIds(ActsOnForgotten):
-    """Takes every id that it has not seen for a new one, also a lower one."""
+    """Treats every id that it has not seen as new, even a lower one."""
 
     def _takes(self, id: int) -> bool:
         return not super()._takes(id)
@@ -127,7 +127,7 @@ class LooksAtTheIdAlone(Firmware):
 
 @fails("command.other_boot")
 class IgnoresBoot(Firmware):
-    """Carries out a command that was meant for an earlier life."""
+    """Carries out a command that was meant for an earlier boot."""
 
     def _command(self, command: AnyCommand, data: bytes) -> None:
         command.boot = self.boot
@@ -136,7 +136,7 @@ class IgnoresBoot(Firmware):
 
 @fails("command.unknown")
 class SilentOnUnknownCommands(Firmware):
-    """Says nothing to a command that it does not know."""
+    """Does not answer a command that it does not know."""
 
     def _unreadable(self, bad: BadMessage) -> None:
         if bad.number <= INDICATE or bad.number not in COMMANDS:
@@ -145,7 +145,7 @@ class SilentOnUnknownCommands(Firmware):
 
 @fails("command.bad_argument")
 class SilentOnBadArguments(Firmware):
-    """Says nothing to a command whose field is missing or of another type."""
+    """Does not answer a command with a field that is missing or has the wrong type."""
 
     def _unreadable(self, bad: BadMessage) -> None:
         if not str(bad).startswith(("Expected `int`", "Expected `array`")):
@@ -154,7 +154,7 @@ class SilentOnBadArguments(Firmware):
 
 @fails("command.bad_light")
 class TakesAnyLight(Firmware):
-    """Takes on what should light a lamp that it does not have."""
+    """Accepts an Indicate with a light that it does not have."""
 
     def _unreadable(self, bad: BadMessage) -> None:
         if bad.number == INDICATE and "enum" in str(bad):
@@ -176,7 +176,7 @@ class TakesAnyText(Firmware):
 
 @fails("command.not_remembered")
 class RemembersTheUnreadable(Firmware):
-    """Takes the id of a command that it could not read for used."""
+    """Treats the id of a command that it could not read as used."""
 
     def _unreadable(self, bad: BadMessage) -> None:
         super()._unreadable(bad)
@@ -186,7 +186,7 @@ class RemembersTheUnreadable(Firmware):
 
 @fails("command.refusal_remembered")
 class ForgetsRefusals(Firmware):
-    """Remembers what it has done, and not what it refused."""
+    """Remembers what it has done, but not what it refused."""
 
     def _command(self, command: AnyCommand, data: bytes) -> None:
         before = self._last_command

@@ -46,7 +46,7 @@ class ForgetsOneLess(Firmware):
 
 @fails("event.order")
 class LeavesGaps(Firmware):
-    """Counts its events by twos."""
+    """Numbers its events in steps of two."""
 
     def report(self, what: type[EventMessage], **fields: object) -> None:
         super().report(what, **fields)
@@ -74,7 +74,7 @@ class StartsInSilence(Firmware):
 
 @fails("event.stored_beyond")
 class WantsExactNumbers(Firmware):
-    """Passes over EventsStored with a number that no event has yet."""
+    """Ignores EventsStored with a number that no event has yet."""
 
     def _message(self, data: bytes) -> None:
         try:
@@ -96,7 +96,7 @@ class TellsAllToEveryHello(Firmware):
 
 @fails("event.after_answer")
 class AnswersLast(Firmware):
-    """Acts first, and says afterwards that it will."""
+    """Acts on a command before it answers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Defects of the lowest layer: frame."""
+"""Defects of the lowest layer, the frame."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulators.faulty_firmware.book import fails
 
 @fails("frame.crc")
 class NoCrcCheck(FrameDecoder):
-    """Takes the CRC off without looking at it."""
+    """Removes the CRC without checking it."""
 
     def feed(self, data: bytes) -> list[bytes | BadFrame]:
         return [self._trusting(frame) for frame in super().feed(data)]
@@ -24,7 +24,7 @@ class NoCrcCheck(FrameDecoder):
 
 @fails("frame.resync")
 class LosesNextFrame(FrameDecoder):
-    """Throws the frame after a bad one away with it."""
+    """Drops the frame after a bad one too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class LosesNextFrame(FrameDecoder):
 
 @fails("frame.oversize")
 class StartsAnewWhenFull(FrameDecoder):
-    """Empties a full buffer and goes on in the middle of a frame."""
+    """Empties a full buffer and continues in the middle of a frame."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class StartsAnewWhenFull(FrameDecoder):
 
 @fails("frame.empty")
 class EmptyIsBad(FrameDecoder):
-    """Takes a spare delimiter for a damaged frame."""
+    """Treats an extra delimiter as a damaged frame."""
 
     def feed(self, data: bytes) -> list[bytes | BadFrame]:
         empty = b"\x00\x00" in data or (data.startswith(b"\x00") and not self._buffer)
@@ -70,7 +70,7 @@ class EmptyIsBad(FrameDecoder):
 
 @fails("frame.split")
 class WantsWholeFrames(FrameDecoder):
-    """Expects each read to end with a frame's end."""
+    """Expects each read to end at the end of a frame."""
 
     def feed(self, data: bytes) -> list[bytes | BadFrame]:
         found = super().feed(data)
@@ -80,7 +80,7 @@ class WantsWholeFrames(FrameDecoder):
 
 @fails("frame.counted")
 class CountsGoodFramesOnly(Link):
-    """Asks for what was damaged, and keeps no count of it."""
+    """Requests damaged frames again, but does not count them."""
 
     def _bad(self, bad: BadFrame, now: float) -> None:
         if self.state is LinkState.OPEN:

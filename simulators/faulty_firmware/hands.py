@@ -63,7 +63,7 @@ class RunsWithItsDoorOpen(Firmware):
 
 @mechanical(SHOE, "hands.door_stops")
 class CompletesWithItsDoorOpen(_Changes):
-    """Says COMPLETE of a cycle during which its door was opened."""
+    """Says COMPLETE after a cycle during which its door was opened."""
 
     field = "outcome"
 
@@ -73,7 +73,7 @@ class CompletesWithItsDoorOpen(_Changes):
 
 @mechanical(SHOE, "hands.door_stops")
 class FinishesWithItsDoorOpen(Firmware):
-    """Goes on with a cycle although its door is opened, and reports the door when the cycle has ended."""
+    """Continues a cycle although its door is opened, and reports the door when the cycle has ended."""
 
     def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
         super().start(cause, memory_kept=memory_kept, now=now)
@@ -109,7 +109,7 @@ class StopsInSecret(_Omits):
 
 @mechanical(SHOE, "hands.jam")
 class JamsInSecret(_Omits):
-    """Ends a cycle with JAMMED, and sends no Jam."""
+    """Ends a cycle with JAMMED, but sends no Jam."""
 
     event = Jam
 

@@ -22,7 +22,7 @@ from simulators.faulty_firmware.book import fails
 
 
 def kinds_at(firmware: Firmware, *spots: Spot) -> list[int]:
-    """The kinds of the cards that lie there."""
+    """The kinds of the cards there."""
     return [int(card.kind) for spot in spots for card in firmware.mechanics.cards.pile(spot)]
 
 

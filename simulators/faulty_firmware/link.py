@@ -14,7 +14,7 @@ from simulators.faulty_firmware.book import fails
 
 @fails("link.open")
 class WideWindow(Link):
-    """Says a window in OPENED that is wider than allowed."""
+    """Announces a window in OPENED that is larger than allowed."""
 
     def _emit(self, body: bytes, now: float) -> None:
         if body[0] == PacketType.OPENED:
@@ -33,7 +33,7 @@ class ReopensAnew(Link):
 
 @fails("link.new_session")
 class NumbersOn(Link):
-    """Goes on with the old numbers when another session replaces one."""
+    """Continues with the old numbers when a session is replaced by another."""
 
     def _asked_to_open(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         numbers, replaced = (self._next_seq, self._expected), self.session
@@ -44,7 +44,7 @@ class NumbersOn(Link):
 
 @fails("link.reset")
 class IgnoresStrays(Link):
-    """Says nothing to a packet of another session."""
+    """Does not answer a packet of another session."""
 
     def _stray(self, session: int, now: float) -> None:
         pass
@@ -52,7 +52,7 @@ class IgnoresStrays(Link):
 
 @fails("link.goodbye")
 class IgnoresReset(Link):
-    """Goes on after RESET."""
+    """Continues after RESET."""
 
     def _was_reset(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         pass
@@ -60,7 +60,7 @@ class IgnoresReset(Link):
 
 @fails("link.heartbeat")
 class NoHeartbeat(Link):
-    """Sends nothing unless there is something to say."""
+    """Sends no heartbeat."""
 
     def tick(self, now: float) -> list[Arrival]:
         if self._ack_due > now:
@@ -79,7 +79,7 @@ class NeverDies(Link):
 
 @fails("link.host_boot")
 class KnowsTheHostByItsSession(Link):
-    """Takes another host that chose the same session number for the one it knows."""
+    """Mistakes another host that chose the same session number for the one it knows."""
 
     def _asked_to_open(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         kind, session, boot, window, security = OPENING.unpack_from(body)
@@ -90,7 +90,7 @@ class KnowsTheHostByItsSession(Link):
 
 @fails("link.stall")
 class NeverStalls(Link):
-    """Goes on for ever with a packet that nobody acknowledges."""
+    """Keeps resending a packet that is never acknowledged."""
 
     def tick(self, now: float) -> list[Arrival]:
         if self._sent:
@@ -122,7 +122,7 @@ class TakesDuplicates(Link):
 
 @fails("link.order")
 class TakesTheFuture(Link):
-    """Takes what comes after a gap."""
+    """Accepts what comes after a gap."""
 
     def _data(self, seq: int, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         self._expected = max(seq, self._expected)
@@ -140,7 +140,7 @@ class NeverResends(Link):
 
 @fails("link.nak")
 class IgnoresNak(Link):
-    """Takes a NAK for an ACK."""
+    """Treats a NAK as an ACK."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if body[0] == PacketType.NAK:
@@ -150,7 +150,7 @@ class IgnoresNak(Link):
 
 @fails("link.window")
 class OwnWindow(Link):
-    """Keeps to its own window, not to the host's."""
+    """Observes its own window, not the host's."""
 
     def _up(self, session: int, boot: int, window: int, now: float, arrivals: list[Arrival]) -> None:
         super()._up(session, boot, WINDOW, now, arrivals)
@@ -158,7 +158,7 @@ class OwnWindow(Link):
 
 @fails("link.held")
 class HoldsNothing(Link):
-    """Says a window, and holds nothing that comes too early."""
+    """Announces a window, but holds nothing that comes too early."""
 
     def _data(self, seq: int, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         super()._data(seq, body, now, arrivals)
@@ -193,7 +193,7 @@ class AsksForOneGap(Link):
 
 @fails("link.nak_damaged")
 class IgnoresDamage(Link):
-    """Counts a damaged frame, and waits until it is sent again."""
+    """Counts a damaged frame, but waits until it is sent again."""
 
     def _bad(self, bad: BadFrame, now: float) -> None:
         self.counters.count_bad(bad)
@@ -201,7 +201,7 @@ class IgnoresDamage(Link):
 
 @fails("link.nak_ahead")
 class IgnoresWhatWasSent(Link):
-    """Does not see from an ACK that more was sent than it heard."""
+    """Does not notice from an ACK that more was sent than it received."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if body[0] in (PacketType.ACK, PacketType.NAK):
@@ -221,7 +221,7 @@ class AsksWithoutEnd(Link):
 
 @fails("link.wild_ack")
 class DropsWildAcks(Link):
-    """Drops a packet whose ack is not of what it sent."""
+    """Drops a packet whose ack is outside the range it sent."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if body[0] == PacketType.DATA and len(body) > SEQUENCED.size:
@@ -233,7 +233,7 @@ class DropsWildAcks(Link):
 
 @fails("link.ack_counts")
 class WantsAcksInOrder(Link):
-    """Looks at the ack only where it takes the DATA."""
+    """Uses the ack only if it accepts the DATA."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if body[0] == PacketType.DATA and self._sent and len(body) > SEQUENCED.size:
@@ -258,7 +258,7 @@ class WaitsAgainForEach(Link):
 
 @fails("link.resend_zero")
 class ResendsWithoutZero(Link):
-    """Puts no zero before what it sends again."""
+    """Sends no zero before a packet that it resends."""
 
     def _resend(self, packet: _Sent, now: float) -> None:
         before = len(self._out)

@@ -29,7 +29,7 @@ class _Forgets(Firmware):
 
 @mechanical(SHOE, "hands.power", gains=KEEPS)
 class ClaimsAMemory(_Forgets):
-    """Has KEEPS_MEMORY, and comes back from every loss of power with a new boot id and nothing else."""
+    """Has KEEPS_MEMORY, but comes back from every loss of power with a new boot id and nothing else."""
 
     def _forget(self, now: float) -> bool:
         self._begin_again(self.boot ^ 0x5A5A5A5A, now)
@@ -111,7 +111,7 @@ class ForgetsTheCycleInProgress(_Interrupted):
 
 @mechanical(SHOE, "hands.power_in_cycle", gains=KEEPS)
 class RepeatsTheCycleInProgress(_Interrupted):
-    """Carries out once more, when power comes back, the command that power interrupted."""
+    """Carries out again, when power comes back, the command that the loss of power interrupted."""
 
     def start(self, cause: PowerCause, *, memory_kept: bool, now: float) -> None:
         super().start(cause, memory_kept=memory_kept, now=now)
@@ -124,7 +124,7 @@ class RepeatsTheCycleInProgress(_Interrupted):
 
 @mechanical(SHOE, "hands.power_in_cycle", gains=KEEPS)
 class CallsTheInterruptedCycleItsLast(_Interrupted):
-    """Says in Status that the cycle which power interrupted has ended."""
+    """Says in Status that the cycle interrupted by the loss of power has ended."""
 
     def _forget(self, now: float) -> bool:
         if self.running:

@@ -33,7 +33,7 @@ FLOOR = Spot(CardPlace.FLOOR)
 
 
 class _MovesBack(Firmware):
-    """At the end of one kind of cycle, before it is reported, cards are moved as they should not be."""
+    """At the end of one kind of cycle, before it is reported, moves cards in the wrong way."""
 
     cycle: Cycle
 
@@ -48,7 +48,7 @@ class _MovesBack(Firmware):
 
 @mechanical(SHUFFLER, "sequence.deliver")
 class NeverDelivers(Firmware):
-    """Accepts Deliver, and its cycle never ends."""
+    """Accepts Deliver, but its cycle never ends."""
 
     def _act(self, command: AnyCommand) -> None:
         if isinstance(command, Deliver):
@@ -60,7 +60,7 @@ class NeverDelivers(Firmware):
 
 @mechanical(SHOE, "sequence.release")
 class ReleasesNothing(_MovesBack):
-    """Reports a Release, and the held stack stays where it is."""
+    """Reports a Release, but the held stack stays where it is."""
 
     cycle = Cycle.RELEASE
 
@@ -70,7 +70,7 @@ class ReleasesNothing(_MovesBack):
 
 @mechanical(SHOE, "sequence.eject")
 class EjectsAllButTheHeld(_MovesBack):
-    """Ejects the cards of the shoe, and leaves the held stack."""
+    """Ejects the cards of the shoe, but leaves the held stack."""
 
     cycle = Cycle.EJECT
 
@@ -85,7 +85,7 @@ class EjectsAllButTheHeld(_MovesBack):
 
 @mechanical(SHUFFLER, "sequence.shuffle")
 class ShufflesNothing(_MovesBack):
-    """Reports a Shuffle, and the deck stays in the infeed."""
+    """Reports a Shuffle, but the deck stays in the infeed."""
 
     cycle = Cycle.SHUFFLE
 
@@ -95,7 +95,7 @@ class ShufflesNothing(_MovesBack):
 
 @mechanical(SHOE, "sequence.self_test")
 class SpendsACardOnItsTest(_MovesBack):
-    """Moves a card to the exit in a self-test."""
+    """Moves a card to the exit during a self-test."""
 
     cycle = Cycle.SELF_TEST
 
@@ -115,7 +115,7 @@ class IgnoresHold(Firmware):
 
 @mechanical(SHOE, "sequence.dispense")
 class DealsOneLess(Firmware):
-    """Dispenses one card less than it should, and says COMPLETE."""
+    """Dispenses one card too few, and says COMPLETE."""
 
     def _act(self, command: AnyCommand) -> None:
         if isinstance(command, Dispense) and command.cards > 1:
@@ -125,7 +125,7 @@ class DealsOneLess(Firmware):
 
 @mechanical(SHOE, "sequence.dispense")
 class DealsOneMore(Firmware):
-    """Dispenses one card more than it should, and reports the number requested."""
+    """Dispenses one card too many, and reports the number requested."""
 
     _dealing = 0
 
@@ -187,7 +187,7 @@ class ShufflesOntoCards(Firmware):
 
 @mechanical(SHOE, "refusal.cards_first")
 class LooksAtTheExitFirst(Firmware):
-    """Says EXIT_OCCUPIED before it looks whether there are enough cards."""
+    """Says EXIT_OCCUPIED before it checks whether there are enough cards."""
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         hindrance = super()._hindrance(command)
@@ -262,7 +262,7 @@ class DealsFromTheBottom(Firmware):
 
 @mechanical(SHOE, "")
 class StaysDark(Firmware):
-    """Accepts Indicate, and shows nothing."""
+    """Accepts Indicate, but shows nothing."""
 
     def _act(self, command: AnyCommand) -> None:
         super()._act(command)

@@ -1,4 +1,4 @@
-"""Defects in taking packets apart: too trusting, or too strict."""
+"""Defects in parsing packets: too trusting, or too strict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulators.faulty_firmware.book import fails
 
 @fails("link.version")
 class KnowsOneVersion(Link):
-    """Says nothing to an OPEN of another version."""
+    """Does not answer an OPEN of another version."""
 
     def _send_reset(self, session: int, reason: ResetReason, now: float) -> None:
         if reason is not ResetReason.OTHER_VERSION:
@@ -18,7 +18,7 @@ class KnowsOneVersion(Link):
 
 @fails("link.version_zero")
 class ResetsAllOnOtherVersion(Link):
-    """Answers an OPEN of another version also where it names no session."""
+    """Answers an OPEN of another version even if it names no session."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         super()._packet(body, now, arrivals)
@@ -28,7 +28,7 @@ class ResetsAllOnOtherVersion(Link):
 
 @fails("link.open_zero")
 class OpensSessionZero(Link):
-    """Takes 0 for a session like any other."""
+    """Treats 0 as a session like any other."""
 
     def _asked_to_open(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         _, session, boot, window, _ = OPENING.unpack_from(body)
@@ -62,7 +62,7 @@ class ObeysResetOfAll(Link):
 
 @fails("link.malformed")
 class TakesEmptyData(Link):
-    """Takes DATA without a message for the packet that it expects."""
+    """Accepts DATA without a message as the packet that it expects."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if body[0] == PacketType.DATA and len(body) == SEQUENCED.size:
@@ -72,7 +72,7 @@ class TakesEmptyData(Link):
 
 @fails("link.long_message")
 class TakesLongMessages(Link):
-    """Takes whatever message fits into a frame."""
+    """Accepts any message that fits into a frame."""
 
     def _packet(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if body[0] == PacketType.DATA and len(body) > SEQUENCED.size + MAX_MESSAGE:
@@ -85,7 +85,7 @@ class TakesLongMessages(Link):
 
 @fails("link.spare_bytes")
 class WantsExactPackets(Link):
-    """Drops an OPEN that is longer than it knows it."""
+    """Drops an OPEN that is longer than expected."""
 
     def _asked_to_open(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if len(body) == OPENING.size:
@@ -94,7 +94,7 @@ class WantsExactPackets(Link):
 
 @fails("link.security")
 class WantsNoSecurity(Link):
-    """Drops an OPEN that asks for a security it does not know."""
+    """Drops an OPEN with a security value that it does not know."""
 
     def _asked_to_open(self, body: bytes, now: float, arrivals: list[Arrival]) -> None:
         if OPENING.unpack_from(body)[4] == 0:

@@ -1,4 +1,4 @@
-"""Mechanical defects in what a device reports of its cycles: events, Status and Counters."""
+"""Mechanical defects in what a device reports about its cycles: events, Status and Counters."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class _Omits(Firmware):
 
 @mechanical(SHUFFLER, "sequence.shuffle")
 class CountsInSecret(_Omits):
-    """Has COUNTS, and sends no CardsCounted after a Shuffle."""
+    """Has COUNTS, but sends no CardsCounted after a Shuffle."""
 
     event = CardsCounted
 

@@ -38,7 +38,7 @@ class ChoosesAnotherVersion(Firmware):
 
 @fails("session.bad_hello")
 class WelcomesAnyHello(Firmware):
-    """Does not read the fields of Hello before it answers."""
+    """Answers Hello without reading its fields."""
 
     def _message(self, data: bytes) -> None:
         try:
@@ -51,7 +51,7 @@ class WelcomesAnyHello(Firmware):
 
 @fails("session.version")
 class WelcomesEveryVersion(Firmware):
-    """Does not look at the versions that the host speaks."""
+    """Does not check which versions the host speaks."""
 
     def _greet(self, hello: Hello) -> None:
         hello.version_min, hello.version_max = self.plate.versions
@@ -60,7 +60,7 @@ class WelcomesEveryVersion(Firmware):
 
 @fails("session.future_events")
 class BelievesTheHost(Firmware):
-    """Welcomes a host that knows events which never were."""
+    """Welcomes a host that claims events that never existed."""
 
     def _greet(self, hello: Hello) -> None:
         hello.events_stored = min(hello.events_stored, self._next_event - 1)
@@ -78,7 +78,7 @@ class NeedsNoGreeting(Firmware):
 
 @fails("session.unknown_field")
 class WantsExactFields(Firmware):
-    """Drops a message that is longer than it knows it."""
+    """Drops a message that is longer than expected."""
 
     def _message(self, data: bytes) -> None:
         try:
@@ -92,7 +92,7 @@ class WantsExactFields(Firmware):
 
 @fails("session.later_host")
 class WantsExactVersion(Firmware):
-    """Welcomes nobody who speaks another version too."""
+    """Rejects a host that also speaks another version."""
 
     def _greet(self, hello: Hello) -> None:
         hello.version_min = max(hello.version_min, hello.version_max)
@@ -101,7 +101,7 @@ class WantsExactVersion(Firmware):
 
 @fails("session.other_events")
 class CountsForeignEvents(Firmware):
-    """Takes the events of another boot for its own."""
+    """Mistakes the events of another boot for its own."""
 
     def _greet(self, hello: Hello) -> None:
         if hello.events_stored == MAX_ID:
@@ -149,7 +149,7 @@ class ReadsShortestIntegers(Firmware):
 
 @fails("session.malformed")
 class ReadsTheBeginning(Firmware):
-    """Reads a message and does not see that more bytes stand behind it."""
+    """Reads a message without noticing the extra bytes after it."""
 
     def _message(self, data: bytes) -> None:
         try:
@@ -162,7 +162,7 @@ class ReadsTheBeginning(Firmware):
 
 @fails("session.no_id")
 class AnswersNobody(Firmware):
-    """Answers with 0 what has no ref."""
+    """Answers a question without a ref with ref 0."""
 
     def _unreadable(self, bad: BadMessage) -> None:
         if not bad.has_id and bad.number in QUESTIONS:
@@ -197,7 +197,7 @@ class KnowsNoLastCommand(Firmware):
 
 @fails("question.counters")
 class ClearsWhenRead(Firmware):
-    """Has a counter of frames that starts again whenever it was read."""
+    """Has a frame counter that starts again whenever it is read."""
 
     def _answer(self, question: AnyQuestion) -> Message:
         answer = super()._answer(question)
@@ -208,7 +208,7 @@ class ClearsWhenRead(Firmware):
 
 @fails("question.unknown")
 class SilentOnUnknownQuestions(Firmware):
-    """Says nothing to a question that it does not know."""
+    """Does not answer a question that it does not know."""
 
     def _unreadable(self, bad: BadMessage) -> None:
         if bad.number not in QUESTIONS:

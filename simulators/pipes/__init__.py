@@ -1,1 +1,1 @@
-"""What simulated devices are connected through: ptys, TCP, USB, virtual wires."""
+"""How simulated devices are connected: ptys, TCP, USB, virtual wires."""

@@ -20,7 +20,7 @@ from typing import Protocol
 from simulators.pipes.usb_backend import SoftwareUsb, SoftwareUsbDevice
 
 READ_SIZE = 4096
-# A device goes on sending when the host does not read; what does not fit is lost, as on a real wire.
+# A device keeps sending when the host does not read; what does not fit is lost, as on a real wire.
 BACKLOG_LIMIT = 1 << 20
 
 Clock = Callable[[], float]
@@ -35,11 +35,11 @@ class PureDevice(Protocol):
 
     @property
     def plugged(self) -> bool:
-        """False while the cable is out."""
+        """False while the cable is unplugged."""
 
     @property
     def in_session(self) -> bool:
-        """Whether a host has opened a link session, which has not ended."""
+        """Whether a host has a link session open."""
 
     def attached(self, now: float) -> None:
         """The pipe is up."""
@@ -51,14 +51,14 @@ class PureDevice(Protocol):
         """Bytes from the host."""
 
     def tick(self, now: float) -> None:
-        """The deadline has come."""
+        """The deadline has been reached."""
 
     def take_output(self) -> bytes:
         """Bytes for the host since the last call."""
 
 
 class Pipe(Protocol):
-    """What the Driver needs of an endpoint."""
+    """What the Driver needs from an endpoint."""
 
     def plug_in(self) -> None:
         """The cable goes in."""
@@ -81,7 +81,7 @@ class Driver:
         self._clock = clock or self._loop.time
         self._start = self._clock()
         self._in = False  # the cable, as the pipe has it
-        self._up = False  # the host is on the other end
+        self._up = False  # the host is at the other end
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self) -> float:
@@ -89,20 +89,20 @@ class Driver:
         return self._start + (self._clock() - self._start) * self._speed
 
     def poke(self) -> None:
-        """Look at the device now: run what is due, send what it has, move its cable."""
+        """Update the device now: run what is due, send what it has, move its cable."""
         now = self.now()
         if self.device.deadline <= now:
             self.device.tick(now)
         self._settle()
 
     def feed(self, data: bytes) -> None:
-        """Bytes came from the host."""
+        """Bytes have come from the host."""
         if self._up:
             self.device.receive(data, self.now())
             self.poke()
 
     def come_up(self) -> None:
-        """The host is there."""
+        """The host is connected."""
         if not self._up:
             self._up = True
             self.device.attached(self.now())
@@ -135,7 +135,7 @@ class Driver:
         if plugged != self._in:
             self._in = plugged
             if plugged:
-                self._pipe.plug_in()  # calls come_up() when the host is there, perhaps at once
+                self._pipe.plug_in()  # calls come_up() when the host is connected, perhaps at once
             else:
                 self._pipe.pull_out()
                 self.go_down()
@@ -181,7 +181,7 @@ class Endpoint(ABC):
         """What to give to open_port()."""
 
     async def start(self) -> None:
-        """Begin; the cable goes in if the device has it in."""
+        """Start; the cable is plugged in if the device says so."""
         if self._driver is None:
             self._driver = Driver(self.device, self, self._speed, self._clock)
             try:
@@ -197,7 +197,7 @@ class Endpoint(ABC):
             self._driver = None
 
     def poke(self) -> None:
-        """Somebody changed the device by hand: let it show now."""
+        """Somebody changed the device by hand: show the effect now."""
         if self._driver is not None:
             self._driver.poke()
 
@@ -241,7 +241,7 @@ class FdPipe:
             return os.write(self._fd, data)
         except BlockingIOError:
             return 0
-        except OSError:  # the host is gone: the reader will say so
+        except OSError:  # the host is gone: the reader will report it
             return len(data)
 
     def _writable(self) -> None:
@@ -282,7 +282,7 @@ class PtyEndpoint(Endpoint):
         return str(self._link if "/" in str(self._link) else self._link.absolute())
 
     def plug_in(self) -> None:
-        # The host's side is held open here too: with no one on it, reading ours would fail without end.
+        # The host's side is held open here too: with nobody at it, reading ours would fail endlessly.
         ours, theirs = self._fds = os.openpty()
         tty.setraw(theirs)
         os.set_blocking(ours, False)
@@ -310,7 +310,7 @@ class PtyEndpoint(Endpoint):
 
 
 def _point(link: Path, target: str) -> None:
-    """Make or move a symbolic link in one step; any other file is left alone."""
+    """Create or move a symbolic link in one step; any other file is left alone."""
     if link.exists() and not link.is_symlink():
         raise FileExistsError(f"{link} is not a link to a simulated device; remove it first")
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -334,7 +334,7 @@ class TcpEndpoint(Endpoint):
     ) -> None:
         super().__init__(device, speed, clock)
         self._host = host
-        self._port = port  # 0 until the first listening: then the one we got, for good
+        self._port = port  # 0 until we listen for the first time, then always the one we got
         self._listener: socket.socket | None = None
         self._client: socket.socket | None = None
         self._pipe: FdPipe | None = None
@@ -365,13 +365,13 @@ class TcpEndpoint(Endpoint):
         assert self._listener is not None
         try:
             client, _ = self._listener.accept()
-        except OSError:  # it has gone again
+        except OSError:  # it is gone again
             return
         if self._client is not None:
             if self.driver.device.in_session:
                 client.close()
                 return
-            self._gone()  # its host has died without a word
+            self._gone()  # its host has died silently
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client = client
@@ -447,7 +447,7 @@ class UsbEndpoint(Endpoint):
     def _look(self) -> None:
         if self._driver is None:
             return
-        if self._usb.claims != self._claim:  # gone and back since we looked
+        if self._usb.claims != self._claim:  # it has been gone and come back since we looked
             self._claim = self._usb.claims
             self._driver.go_down()
         attached = self._usb.attached

@@ -18,8 +18,8 @@ from simulators.pipes.endpoints import Clock, Endpoint, FdPipe, PureDevice
 from simulators.pipes.usb_backend import SoftwareUsbDevice
 from simulators.pipes.usbredir import UsbRedir, UsbRedirError
 
-LOOK_AGAIN_S = 0.05  # how often a machine that is off is looked for
-# The kernel's least: a real adaptor holds some hundred bytes for a machine that does not read, not 200 kB.
+LOOK_AGAIN_S = 0.05  # how often to look for a machine that is off
+# The kernel's minimum: a real adaptor holds a few hundred bytes for a machine that does not read, not 200 kB.
 SOCKET_BUFFER = 1
 NOBODY_LISTENS = (errno.ENOENT, errno.ECONNREFUSED, errno.EAGAIN)
 
@@ -82,7 +82,7 @@ class QemuEndpoint(Endpoint):
 
     @abstractmethod
     def _connected(self) -> None:
-        """The machine has the device."""
+        """The machine is using the device."""
 
     @abstractmethod
     def _heard(self, data: bytes) -> None:
@@ -90,7 +90,7 @@ class QemuEndpoint(Endpoint):
 
 
 class QemuSerialEndpoint(QemuEndpoint):
-    """A device behind the serial adaptor that QEMU's `usb-serial` plays: the bytes go through as they are."""
+    """A device behind the serial adaptor that QEMU's `usb-serial` plays: the bytes pass unchanged."""
 
     @property
     def address(self) -> str:

@@ -63,8 +63,8 @@ class SoftwareUsbDevice:
 
     def __post_init__(self) -> None:
         self.lock = threading.Condition()
-        self.address = 0  # a new one from the bus at each plugging
-        self.plugging = 0  # a handle of an earlier plugging is dead
+        self.address = 0  # the bus assigns a new one each time it is plugged in
+        self.plugging = 0  # handles from before it was last plugged in are dead
         self.driver_on = {i.number for i in self.interfaces} if self.kernel_driver else set()
         self.claimed: dict[int, _Handle] = {}
         self.claims = 0  # how often the host has taken an interface
@@ -100,7 +100,7 @@ class SoftwareUsbDevice:
             self.lock.notify_all()
 
     def unplug(self) -> None:
-        """Pull the cable: whatever the host does or is doing with it gives ENODEV."""
+        """Pull the cable: anything the host does or is doing with it fails with ENODEV."""
         with self.lock:
             self.plugged = False
             self.plugging += 1
@@ -113,7 +113,7 @@ class SoftwareUsbDevice:
         self.on_change()
 
     def plug(self) -> None:
-        """Put the cable in again; the bus gives the device a new address."""
+        """Plug the cable in again; the bus gives the device a new address."""
         with self.lock:
             self.plugged = True
             self.address = 0
@@ -125,7 +125,7 @@ class SoftwareUsbDevice:
 
 
 def string_descriptor(device: SoftwareUsbDevice, index: int) -> bytes | None:
-    """The bytes of a string descriptor; number 0 lists the languages. None where there is no such string."""
+    """The bytes of a string descriptor; number 0 lists the languages. None if there is no such string."""
     strings = device.strings
     if index and index not in strings:
         return None
@@ -134,7 +134,7 @@ def string_descriptor(device: SoftwareUsbDevice, index: int) -> bytes | None:
 
 
 class _Handle:
-    """An opened device, good for one plugging."""
+    """An opened device, valid until it is unplugged."""
 
     def __init__(self, device: SoftwareUsbDevice) -> None:
         self.device = device
@@ -360,7 +360,7 @@ class SoftwareUsb(usb.backend.IBackend):  # type: ignore[misc]  # pyusb has no t
         asked = bRequest == GET_DESCRIPTOR and wValue >> 8 == STRING_DESCRIPTOR
         text = string_descriptor(device, wValue & 0xFF) if asked else None
         if text is None:
-            _fail(errno.EPIPE)  # a device answers what it does not know with a stall
+            _fail(errno.EPIPE)  # a device answers an unknown request with a stall
         answer = text[: len(data)]
         data[: len(answer)] = array.array("B", answer)
         return len(answer)

@@ -27,7 +27,7 @@ NAME = b"dragonshoe simulator"
 TO_HOST_LIMIT = 16384
 LONGEST_PACKET = 1 << 20  # far above anything sent to a device like this: more is not usbredir
 
-SHORT_HEADER = struct.Struct("<III")  # type, length, id: before both sides have said that they know long ids
+SHORT_HEADER = struct.Struct("<III")  # type, length, id: until both sides have said that they know long ids
 LONG_HEADER = struct.Struct("<IIQ")
 CONTROL = struct.Struct("<BBBBHHH")  # endpoint, request, kind of request, status, value, index, length
 BULK_HEADER = struct.Struct("<BBHI")  # endpoint, status, length, stream
@@ -43,7 +43,7 @@ TO_THE_HOST = 0x80
 
 
 class Type(IntEnum):
-    """The packets that are spoken here."""
+    """The packets used here."""
 
     HELLO = 0
     DEVICE_CONNECT = 1
@@ -88,7 +88,7 @@ class UsbRedirError(Exception):
 
 
 class UsbRedir:
-    """One plugging of a device: begins with the greeting, ends when the connection does."""
+    """A device while it is plugged in: begins with the greeting, ends when the connection does."""
 
     def __init__(self, device: SoftwareUsbDevice) -> None:
         self.configured = False  # the machine's kernel uses the device: bytes can flow
@@ -139,7 +139,7 @@ class UsbRedir:
             kind, id_, body = packet
             if not self._greeted:
                 self._hello(kind, body)
-            elif kind in self._doing:  # what a device like this is never asked is passed over
+            elif kind in self._doing:  # requests that do not apply to a device like this are ignored
                 try:
                     self._doing[kind](id_, body)
                 except (struct.error, IndexError):

@@ -1,6 +1,6 @@
 """Virtual wires and virtual time: a host's session and a simulated device in memory, over a good or a hostile wire.
 
-Nothing here looks at a clock: time jumps from one moment at which something happens to the next, so a minute of
+Nothing here reads a clock: time jumps from one moment at which something happens to the next, so a minute of
 play takes as long as its arithmetic.
 """
 
@@ -19,7 +19,7 @@ LONGEST_PIECE: Final = 32  # bytes that a hostile wire carries, loses or repeats
 
 
 class WireEnd(Protocol):
-    """What a wire can be fastened to: a host session or a simulated device."""
+    """What a wire can be attached to: a host session or a simulated device."""
 
     @property
     def deadline(self) -> float: ...
@@ -43,12 +43,12 @@ class WireQuality:
     repeat: float = 0.0
     reorder: float = 0.0
     delay: float = 0.0
-    delay_s: float = 0.05  # how late a delayed or reordered piece is at most
-    direct: bool = field(init=False)  # brings what was sent as it was sent, in one piece
+    delay_s: float = 0.05  # the most that a delayed or reordered piece is late
+    direct: bool = field(init=False)  # delivers what was sent unchanged, in one piece
 
     def __post_init__(self) -> None:
         spoilt = self.bytewise or self.lose or self.flip or self.repeat or self.reorder or self.delay
-        object.__setattr__(self, "direct", not spoilt and not self.baud)  # a slow wire brings the first bytes early
+        object.__setattr__(self, "direct", not spoilt and not self.baud)  # a slow wire delivers the first bytes early
 
 
 class Wire:
@@ -61,7 +61,7 @@ class Wire:
         self._arrived_at = 0.0  # pieces keep their order, unless reordered
 
     def carry(self, data: bytes, now: float) -> list[tuple[float, bytes]]:
-        """When which bytes arrive."""
+        """Which bytes arrive when."""
         quality = self.quality
         if quality.direct:
             return [(now + quality.latency_s, data)]
@@ -128,7 +128,7 @@ class VirtualLine:
         self.flying.clear()
 
     def flush(self) -> None:
-        """Put on the wire what the two ends have to send."""
+        """Put on the wire whatever the two ends have to send."""
         data = self.host.take_output()
         if data:
             self.put(data, to_host=False)
@@ -159,11 +159,11 @@ class VirtualLine:
         return at if at > self.now else self.now
 
     def step(self) -> None:
-        """Go to the next moment and let happen what happens there."""
+        """Go to the next moment and process what happens there."""
         self.go_to(self.next_at)
 
     def go_to(self, at: float) -> None:
-        """Let happen what happens at this moment, which is the next one: what arrives, else what is due."""
+        """Process what happens at this moment, which is the next one: what arrives, or else what is due."""
         self.now = at
         flying = self.flying
         if flying and flying[0][0] <= at:

@@ -1,7 +1,7 @@
 """What hands do with the cards of a simulated table: what an action reports, they carry out.
 
 The same hands serve the simulated people, a button pressed by mistake, and a person at the screen of a simulated table.
-They go by the cards as they lie, so that doing something a second time changes nothing.
+They go by where the cards are, so that doing something a second time changes nothing.
 """
 
 # mypyc
@@ -29,15 +29,15 @@ INFEED: Final = Spot(CardPlace.INFEED)
 SHOE: Final = Spot(CardPlace.SHOE)
 _SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
-SETTLE_S: Final = 5.0  # how long people wait after they have switched a device on
+SETTLE_S: Final = 5.0  # how long people wait after switching a device on
 SOURCE: Final = {
     Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
     Method.HAND: Spot(CardPlace.TABLE, -2),
-}  # decks lie from 0 on
+}  # decks are at 0 and up
 _SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
-    act.LoadDeck,  # once more: the dealing method may have been changed meanwhile, and with it the place
+    act.LoadDeck,  # again: the dealing method, and so the place, may have changed meanwhile
     act.RemoveStub,
     act.CollectAll,
     act.CollectHand,
@@ -48,7 +48,7 @@ _REPORTED_FIRST: Final = (
 
 
 def hand(target: str) -> Spot:
-    """Where a hand lies: `seat3`, or the dealer's."""
+    """Where a hand is: `seat3`, or the dealer's."""
     return Spot(CardPlace.HAND, int(target[4:]) if target.startswith("seat") else DEALERS_SEAT)
 
 
@@ -58,7 +58,7 @@ class TableHands:
     def __init__(self, house: House) -> None:
         self.house = house
         self._took: list[Card] = []  # what was last taken from the shoe; all that is asked for after a void
-        self._took_of = 0  # the void round that it was taken of
+        self._took_of = 0  # the void round that it was taken from
         self._settled_at: dict[str, float] = {}  # when a device that was switched on should be ready
 
     def carry_out(self, action: Action) -> None:
@@ -69,7 +69,7 @@ class TableHands:
             self.house.look()
 
     def carry_out_afterwards(self, action: Action) -> None:
-        """Do what an action reports, if hands do it only when the table has accepted it."""
+        """Do what an action reports, if hands only do it after the table has accepted it."""
         if isinstance(action, _REPORTED_FIRST):
             self.carry_out(action)
 
@@ -84,7 +84,7 @@ class TableHands:
         return SOURCE[self.house.state.method]
 
     def spots(self, place: str) -> list[Spot]:
-        """Where the cards really are that the table has at a place; a device is emptied as a whole."""
+        """Where the cards really are that the table believes at a place; a device is emptied completely."""
         device = ledger.DEVICE_OF.get(place, place)
         if device in self.house.wired:
             exit_ = self.house.wired[device].device.mechanics.exit
@@ -109,14 +109,14 @@ class TableHands:
         return sorted({card.deck for card in self.house.cards.pile(spot)})
 
     def physical(self, deck: str) -> int:
-        """How many cards of a deck are on or in the table, the floor not counted."""
+        """How many cards of a deck are on or in the table, not counting the floor."""
         everywhere = [
             spot for place in CardPlace if place is not CardPlace.FLOOR for spot in self.house.cards.spots(place)
         ]
         return sum(card.deck == deck for spot in everywhere for card in self.house.cards.pile(spot))
 
     def in_device(self, deck: str, device: str) -> bool:
-        """Whether cards of a deck lie in a device."""
+        """Whether cards of a deck are in a device."""
         return any(deck in self.decks_at(spot) for spot in self.spots(device))
 
     # --- a deck -----------------------------------------------------------------------------------------------------
@@ -134,12 +134,12 @@ class TableHands:
             self.collect(deck)
 
     def _collect_whole(self, deck: str) -> None:
-        """Bring a deck together, from wherever it lies."""
+        """Bring a deck together, from wherever it is."""
         self.collect(deck)
         self._fetch_unreported(deck)
 
     def _fetch_unreported(self, deck: str) -> None:
-        """Take a deck out of an idle device in which the table does not have it."""
+        """Take a deck out of an idle device where the table does not expect it."""
         for device, wired in self.house.wired.items():
             places = ledger.IN_DEVICE[device]
             believed = ledger.count(self.house.state.decks[deck].cards, places[1:])
@@ -148,7 +148,7 @@ class TableHands:
                     self._pick(deck, spot, self.own(deck))
 
     def insert(self, deck: str) -> bool:
-        """Put a deck into the shuffler. Another one that lies there unreported comes out first."""
+        """Put a deck into the shuffler. Another one that is there unreported comes out first."""
         shuffler, cards = self.house.wired["shuffler"].device, self.house.cards
         there = self.decks_at(INFEED)
         if deck in there:
@@ -164,7 +164,7 @@ class TableHands:
         return True
 
     def load(self, deck: str) -> bool:
-        """Put a deck into the shoe, or take it into the hand. Another one that lies in the shoe comes out first."""
+        """Put a deck into the shoe, or pick it up. Another one that is in the shoe comes out first."""
         cards, own, method = self.house.cards, self.own(deck), self.house.state.method
         automated = method is Method.AUTOMATED_SHOE
         target = SHOE if automated else SOURCE[method]
@@ -173,7 +173,7 @@ class TableHands:
             return True
         for other in there:
             self._pick(other, target, self.own(other))
-        if not cards.count(own):  # nothing is added to a deck that lies ready
+        if not cards.count(own):  # nothing is added to a deck that is ready
             self._collect_whole(deck)
         if cards.count(target) or not cards.count(own):
             return False
@@ -199,21 +199,21 @@ class TableHands:
     # --- cards with another back ------------------------------------------------------------------------------------
 
     def foreign(self, deck: str) -> bool:
-        """Whether a spare card with another back lies among a deck on its pile."""
+        """Whether a spare card with another back is among the cards of a deck on its pile."""
         return bool(self._foreign(self.own(deck), deck))
 
     def _foreign(self, spot: Spot, deck: str) -> list[Card]:
         return [card for card in self.house.cards.pile(spot) if card.deck != deck and card.index >= DECK_SIZE]
 
     def _put_away_foreign(self, spot: Spot, deck: str) -> None:
-        """Whoever has the deck in hand sees a card with another back, and puts it back to the spares."""
+        """Whoever holds the deck sees a card with another back, and puts it back with the spares."""
         for card in self._foreign(spot, deck):
             self.house.cards.move_card(card, spot, FLOOR)
 
     # --- the round --------------------------------------------------------------------------------------------------
 
     def take(self, device: str) -> bool:
-        """Take what lies at the exit of a device, and lay it where it belongs; False if nothing lies there."""
+        """Take the cards at a device's exit, and put them where they belong; False if there are none."""
         house = self.house
         box = house.wired[device].device
         pile = house.cards.pile(box.mechanics.exit)
@@ -239,7 +239,7 @@ class TableHands:
         return True
 
     def lay_down(self, device: str, cards: list[Card], target: Spot) -> None:
-        """Cards from an exit lie where they belong; one that is face up is turned, and goes from a hand to the rack."""
+        """Put cards from an exit where they belong; one that is face up is turned, and goes from a hand to the rack."""
         if device == "shoe":
             state = self.house.state
             void = state.round.number if state.round and state.round.void else 0
@@ -254,7 +254,7 @@ class TableHands:
                     self.house.cards.move_card(card, target, RACK)
 
     def deal_all(self) -> None:
-        """Deal what the round's plan still lacks before the hands, from the manual shoe or the hand."""
+        """Deal what the round's plan still requires before the hands, from the manual shoe or by hand."""
         round_ = self.house.state.round
         if round_:
             shares = dict.fromkeys((stack.target for stack in round_.plan), 0)
@@ -286,7 +286,7 @@ class TableHands:
             self._fetch(spot, RACK)
 
     def _expose(self, target: str) -> None:
-        """The card that was reported is turned up at the exit, or goes from the deck or its hand to the rack."""
+        """Turn the reported card up at the exit, or move it from the deck or its hand to the rack."""
         cards, round_ = self.house.cards, self.house.state.round
         if round_ and round_.method is Method.AUTOMATED_SHOE:
             given = self.house.state.devices["shoe"].at_exit
@@ -319,7 +319,7 @@ class TableHands:
         return sum(card.deck == deck for card in self.house.cards.pile(self.own(deck)))
 
     def _fetch(self, spot: Spot, target: Spot, deck: str = "") -> int:
-        """Take the cards of a deck, or all, from a spot; at an exit the sensor sees it, and all of them come."""
+        """Take a deck's cards, or all, from a spot; at an exit the sensor notices, and all of them are taken."""
         cards = self.house.cards
         for device, wired in self.house.wired.items():
             if spot == wired.device.mechanics.exit:
@@ -335,7 +335,7 @@ class TableHands:
         return number
 
     def _put_back(self, deck: str) -> int:
-        """Lay what was taken from the shoe last on the pile, wherever it was laid, and count it."""
+        """Put what was last taken from the shoe on the pile, wherever it was put, and count it."""
         cards, own = self.house.cards, self.own(deck)
         took, self._took = [card for card in self._took if card.deck == deck], []
         there = [card for card in took if cards.where(card) in (own, RACK) or cards.where(card).place is CardPlace.HAND]
@@ -360,7 +360,7 @@ class TableHands:
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
 
     def spots_at(self, place: str) -> list[Spot]:
-        """Where cards lie, or can be laid, at a place of the ledger or on the floor."""
+        """Where cards are, or can be put, at a place of the ledger or on the floor."""
         if place in (ledger.EXIT, ledger.TRAY):
             return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
         if place in _SOURCES:
@@ -373,7 +373,7 @@ class TableHands:
         return (self.house.cards.spots(found) if found is CardPlace.SHELVES else []) or [Spot(found)]
 
     def carry(self, source: Spot, target: Spot | None, number: int | None = None, deck: str = "") -> int:
-        """Move cards from the top of a spot, of one deck or of any; the answer is how many.
+        """Move cards from the top of a spot, of one deck or of any; returns how many.
 
         Without a target, each card goes to the pile of its deck. Sensors notice cards that appear or are gone.
         """
@@ -396,12 +396,12 @@ class TableHands:
     # --- devices ----------------------------------------------------------------------------------------------------
 
     def free_jam(self, device: str) -> None:
-        """Take the stuck cards out, and what lies at the exit."""
+        """Take out the stuck cards, and those at the exit."""
         self.take(device)
         self.house.wired[device].device.mend(FaultName.JAM, self.house.now)
 
     def see_to(self, device: str) -> None:
-        """Make a device usable that refused a command: empty its exit, and put in or take out what was not reported."""
+        """Make a device that refused a command usable: empty its exit, put in or take out what was not reported."""
         state, cards = self.house.state, self.house.cards
         if self.house.wired[device].device.mechanics.mode is not Mode.WORKING:
             self.take(device)
@@ -425,7 +425,7 @@ class TableHands:
         return True
 
     def check(self, device: str) -> bool:
-        """Switch a device off and on that has failed or was refused; False where that is of no use or was just done."""
+        """Switch a failed or refused device off and on; False if that would not help or was just done."""
         found = self.house.state.devices[device]
         refused = found.refused and not found.told
         if not refused and not (found.state is DeviceState.FAILED and found.online):

@@ -1,6 +1,6 @@
 """A whole table in virtual time: core, journal, sessions, links, wires, firmware, mechanics and physical cards.
 
-Nothing is played here but the devices, the wires and the clock: the core, the journal and the bridge are the real ones.
+Only the devices, the wires and the clock are simulated: the core, the journal and the bridge are the real ones.
 People are in people.py.
 """
 
@@ -36,9 +36,9 @@ from simulators.pipes.wires import VirtualLine, WireQuality
 BEGINNING: Final = datetime(2026, 1, 1, tzinfo=UTC)  # when virtual time is 0
 STORED_WITH: Final = 8  # stored events before the device is notified: with its next command, or at once
 STORED_AFTER: Final = 16
-# Alone, these leave people nothing to do.
+# On their own, these leave people nothing to do.
 QUIET: Final = frozenset({"command.given", "command.answered", "stack.taken", "hand.recognised"})
-# For many rounds: acknowledgements wait for a packet to ride on, and heartbeats are rare. The price: a link that dies
+# For many rounds: acknowledgements wait for a packet to carry them, heartbeats are rare. The price: a link that dies
 # silently is noticed after minutes instead of seconds.
 CALM_LINK: Final = LinkTiming(
     heartbeat_s=60.0,
@@ -105,7 +105,7 @@ class Wired:
         self.happened: Callable[[object, float], None]
 
     def step(self, now: float) -> None:
-        """Handle what happens here now: what arrives, else what is due."""
+        """Handle what happens here now: what arrives, or else what is due."""
         device, flying = self.device, self.line.flying
         arrived = False
         while flying and flying[0][0] <= now:
@@ -131,7 +131,7 @@ class Wired:
             self.stirred = True
 
     def look(self, now: float) -> Lost | None:
-        """Put on the wire what the ends have to send, and find their next deadline; Lost if a cable was pulled."""
+        """Put on the wire whatever the ends have to send, and find their next deadline; Lost if a cable was pulled."""
         device, line, lost = self.device, self.line, None
         line.now = now
         if device.stirred:
@@ -288,9 +288,9 @@ class House:
         self.live = LiveTable(self.journal, self._send, self._forget, self._withdraw, self._ask, self._snapshot_every)
         self.state: State = self.live.state  # what the table believes
         self._next_at = -math.inf  # when something happens next; true after a look
-        self._table_at = math.inf  # when the table wants a tick, as it was after this event
+        self._table_at = math.inf  # when the table wants a tick, as of this event
         self._table_seq = -1
-        self._stops = 0  # how often a device has come to the end of a cycle
+        self._stops = 0  # how many cycles the devices have ended
         devices = {"shuffler": self.sim.shuffler, "shoe": self.sim.shoe}
         self.wired = {}
         for name in devices_of(self.setup):
@@ -314,7 +314,7 @@ class House:
         self._come_up()
 
     def _come_up(self) -> None:
-        """The first report of a daemon that is back: every link is lost, and the grace times begin."""
+        """The first report of a restarted daemon: every link is lost, and the grace times begin."""
         self._take(HostBoot("house", self.now_ms, 0, "house"))
 
     def close(self) -> None:
@@ -348,14 +348,14 @@ class House:
             self.restart_host()
 
     def look(self) -> None:
-        """Let the lines take up what a hand, a fault or the table has changed."""
+        """Make the lines notice what a hand, a fault or the table has changed."""
         try:
             self._look()
         except HostDied:
             self.restart_host()
 
     def _look(self) -> None:
-        """Look at what was touched, if anything was, and find the next moment."""
+        """Update whatever was touched, and find the next moment."""
         for wired in self._lines:
             if wired.stirred or wired.device.stirred:
                 break

@@ -32,10 +32,10 @@ WHO: Final = {
     Role.AUDITOR: "auditor 1",
 }
 CHORE_S: Final = 1.0  # how long a person needs for one thing
-LOOK_AGAIN_S: Final = 10.0  # how long a person who has nothing to do looks away, if nothing happens
+LOOK_AGAIN_S: Final = 10.0  # how long a person with nothing to do looks away, if nothing happens
 CUT_DEPTH: Final = 20
 _PUT_IN: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED, DeckState.LOADED)
-_LEFT_TO_OTHERS: Final = frozenset(  # decisions of the house, and what `finish_deal` reports at once
+_LEFT_TO_OTHERS: Final = frozenset(  # decisions of the casino, and what `finish_deal` reports at once
     {"take_out_of_service", "put_in_service", "change_method", "close_bets", "deal_cards", "correct_count"}
 )
 
@@ -70,7 +70,7 @@ class People:
         return self.work()
 
     def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> bool:
-        """A whole round, from the closing of the bets until bets can be made again."""
+        """A whole round, from closing the bets until bets can be made again."""
         if not taken(self.tell(act.CloseBets, seats=seats)):
             return False
         return self.work()
@@ -90,7 +90,7 @@ class People:
         return True
 
     def reach(self, goal: Goal, about: str = "", limit_s: float = 3600.0) -> bool:
-        """Follow the flow to a goal, and decide what the house decides on the way; False if they do not get there."""
+        """Follow the flow to a goal, and make the casino's decisions on the way; False if they do not get there."""
         end = self.house.now + limit_s
         while True:
             flow = flow_to(self.house.state, goal, about, self.house.now_ms)
@@ -106,7 +106,7 @@ class People:
                 self.house.watch(LOOK_AGAIN_S)
 
     def _decide(self, step: Step, offer: Offer) -> bool:
-        """Decide what people otherwise leave to the house; False if this is nothing of that kind, or was refused."""
+        """Decide what people otherwise leave to the casino; False if it is not such a decision, or was refused."""
         name, state = str(offer["action"]), self.house.state
         if name == "take_out_of_service":
             return self._report(step, offer, {"how": "covered"})
@@ -139,7 +139,7 @@ class People:
         if moved:
             self.pause()
         if moved and step.by_hand is ByHand.CHECK:
-            self.pause()  # a device that was switched on connects and reports before anybody switches it off again
+            self.pause()  # give a device that was switched on time to connect and report before switching it off again
         return moved
 
     def _take(self, step: Step) -> bool:
@@ -170,7 +170,7 @@ class People:
         return fields is not None and self._report(step, offer, fields)
 
     def _clear_exit(self, device: str) -> bool:
-        """Before anybody reaches into a device they take what lies at its exit, and the device reports that."""
+        """Before reaching into a device, people take the cards at its exit, and the device reports that."""
         if device not in self.house.wired or not self.house.state.devices[device].online:
             return False
         if self.house.wired[device].device.mechanics.mode is Mode.WORKING:
@@ -190,7 +190,7 @@ class People:
         return taken(made)
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
-        """Move the cards, and see what the guide leaves open of this action; None if it is not for them now."""
+        """Move the cards, and fill in what the guide leaves open; None if the action is not for them now."""
         state, deck, device = self.house.state, str(offer.get("deck", "")), str(offer.get("device", ""))
         if name in _LEFT_TO_OTHERS or (name == "remove_deck" and not deck):
             return None
@@ -249,13 +249,13 @@ class People:
     # --- reporting --------------------------------------------------------------------------------------------------
 
     def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
-        """Somebody whose part it is reports an action to the table."""
+        """Somebody with the right role reports an action to the table."""
         role = role or kind.roles[0]
         self.pause()
         return self.report(kind(who=WHO[role], role=role, **fields))
 
     def report(self, action: Action) -> list[Entry]:
-        """Report an action, and do with the hands what comes after its acceptance."""
+        """Report an action, and do with the hands what follows once it is accepted."""
         made = self.house.report(action)  # type: ignore[arg-type]
         self.house.look()
         if taken(made):

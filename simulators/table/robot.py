@@ -30,13 +30,13 @@ BETTING_S = 3.0  # for the players to make their bets
 
 @dataclass
 class WiredBox:
-    """A simulated device, where people look for it."""
+    """A simulated device, in the place where people look for it."""
 
     device: SimulatedDevice
 
 
 class RunningTable:
-    """A running table as the robot sees it: its state, how to report to it, and the cards as they lie."""
+    """A running table as the robot sees it: its state, how to report to it, and where the cards are."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Robot(People):
     """Does one thing at a time, and never waits inside it: real time passes between two things."""
 
     def __init__(self, table: RunningTable, seed: int = 0) -> None:
-        super().__init__(cast(House, table))  # all that people need of a house
+        super().__init__(cast(House, table))  # all that people need from a house
         self.helps = False
         self.doing = "waits"
         self._rng = random.Random(f"{seed}/robot")
@@ -95,7 +95,7 @@ class Robot(People):
         return None if name == "configure" else super().fields(name, offer)
 
     def trouble(self) -> str:
-        """What a person should see to; empty if nothing is wrong."""
+        """What needs a person's attention; empty if nothing is wrong."""
         state = self.house.state
         for key in blocking(state):
             return state.warnings[key].text
@@ -119,7 +119,7 @@ class Robot(People):
         return tuple(sorted(self._rng.sample(seats, self._rng.randint(1, len(seats)))))
 
     def one_thing(self) -> float:
-        """Do the next thing; the answer is how long it is until the one after it, in seconds."""
+        """Do the next thing; returns the seconds until the one after it."""
         state, wrong = self.house.state, self.trouble()
         if wrong and not self.helps:
             self.doing = f"waits for a person: {wrong}"

@@ -71,7 +71,7 @@ def story(played: ScenarioResult) -> Iterator[str]:
 
 
 def _given(step: ScenarioStep) -> dict[str, object]:
-    """The keys of a step that say something, its verb first."""
+    """The keys of a step that are set, its verb first."""
     fields = msgspec.structs.fields(ScenarioStep)
     given = {field.name: getattr(step, field.name) for field in fields}
     said = {field.name: given[field.name] for field in fields if given[field.name] not in (field.default, {})}

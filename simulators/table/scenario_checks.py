@@ -12,7 +12,7 @@ from simulators.table.hands import SOURCE
 from simulators.table.scenario_format import RETIRED, ExpectedEvent, ExpectedState, OrderedEvent, Scenario
 from simulators.table.scenario_house import ScenarioHouse
 
-# Places of the ledger and where their cards lie. A shuffle is on its way through all places of the shuffler.
+# Places of the ledger and where their cards are. During a shuffle they pass through all places of the shuffler.
 _TOGETHER: dict[str, tuple[tuple[str, ...], tuple[CardPlace, ...], tuple[Spot, ...]]] = {
     "shuffler": (("infeed", "shelves", "output"), (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT), ()),
     "shoe": (("shoe", "held"), (CardPlace.SHOE, CardPlace.HELD), ()),

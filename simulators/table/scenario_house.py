@@ -16,7 +16,7 @@ from simulators.devices.firmware import Nameplate
 from simulators.table.house import BEGINNING, HostDied, House
 from simulators.table.scenario_format import DECK_SETS, DeviceTraits, Scenario
 
-OTHER_JOURNAL_AHEAD = 1_000_000  # how far the commands of another journal are ahead of this one
+OTHER_JOURNAL_AHEAD = 1_000_000  # how far the command ids of another journal are ahead of this one's
 SWAP_S = 1.0  # how long the cable is out while a device is replaced
 
 
@@ -52,7 +52,7 @@ class MortalJournal(Journal):
 
 
 class ScenarioHouse(House):
-    """A house that is played by a scenario."""
+    """The house in which a scenario is played."""
 
     def __init__(self, journal_file: Path, scenario: Scenario) -> None:
         self.traits: Mapping[str, DeviceTraits] = scenario.devices
@@ -63,7 +63,7 @@ class ScenarioHouse(House):
         self._come_up()
 
     def capabilities_of(self, device: str) -> frozenset[Capability]:
-        """What the scenario says that a device can do."""
+        """What a device can do, according to the scenario."""
         return self._with(device, self.traits.get(device, DeviceTraits()))
 
     def _with(self, device: str, traits: DeviceTraits) -> frozenset[Capability]:

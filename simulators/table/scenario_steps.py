@@ -15,7 +15,7 @@ from simulators.table.scenario_house import SWAP_S, ScenarioHouse
 
 
 def carry_out(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
-    """Carry out one step; the answer is what went wrong, if anything did."""
+    """Carry out one step; returns what went wrong, if anything did."""
     return _STEPS[step.verb](house, people, step)
 
 
@@ -64,7 +64,7 @@ def _take(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     spot = Spot(CardPlace.HAND, step.seat) if step.seat else Spot(CardPlace.RACK)
     taken = house.wired[step.take].device.take(spot, house.now)
     people.pause()
-    return "" if taken else f"nothing lay at the exit of the {step.take}"
+    return "" if taken else f"there were no cards at the exit of the {step.take}"
 
 
 def _load(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:

@@ -59,7 +59,7 @@ class Simulation:
         self._table = table
 
     async def run(self) -> None:
-        """Play for ever."""
+        """Play forever."""
         from controller.daemon.daemon import TableStopped
 
         wait_s = PACE_S
@@ -114,7 +114,7 @@ class Simulation:
         }
 
     def carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request of the panel; raises ValueError if it is invalid."""
+        """Carry out a request from the panel; raises ValueError if it is invalid."""
         do = request.get("do")
         if do in ("pause", "resume"):
             self.playing = do == "resume"

@@ -1,6 +1,6 @@
 """Finds the line of every key and list entry of a TOML text, so that errors can name it.
 
-The text must be valid TOML: tomllib has read it before.
+The text must be valid TOML, already read by tomllib.
 """
 
 from __future__ import annotations

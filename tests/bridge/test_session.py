@@ -715,7 +715,7 @@ def test_a_host_that_claims_events_that_never_were_is_unwelcome() -> None:
     rig.session = rig.line.host = HostSession(host_boot=HOST_BOOT, stored=EventMark(rig.firmware.boot, 99))
     rig.session.connect(rig.line.now)
     rig.line.rest(1)
-    assert rig.answers == [Rejected("event 99 never was", 1, 1)]
+    assert rig.answers == [Rejected("event 99 never existed", 1, 1)]
 
 
 # --- any bytes at all -----------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def test_wrong_usage() -> None:
     assert "PORT" in complaint(shoectl("probe"), 2)
     assert "--baud" in complaint(shoectl("probe", "/dev/x", "--baud", "fast"), 2)
     for verb in ("probe", "monitor", "self-test", "conform"):
-        assert "allowed are /dev/ttyUSB0, socket://" in complaint(shoectl(verb, "COM1"), 2)
+        assert "expected an address such as /dev/ttyUSB0, socket://" in complaint(shoectl(verb, "COM1"), 2)
     nothing = shoectl()
     assert nothing.exit_code == 2
     assert nothing.stdout == ""

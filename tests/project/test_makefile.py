@@ -1,4 +1,4 @@
-"""Every door of the Makefile can be opened: what it stands on has a rule. Nothing is run."""
+"""Every target of the Makefile can be made: each of its prerequisites has a rule. Nothing is run."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_the_hands_of_void_rounds_are_requested_and_only_then_recorded() -> None
         assert found.violations == []
         requested += found.recoveries.get("hands requested", 0)
     assert requested > 0
-    assert hunt("void_hands_asked_for", 1).caught_by == "nothing hidden told"
+    assert hunt("void_hands_asked_for", 1).caught_by == "no hidden card named"
 
 
 def test_there_are_enough_defects_and_none_stays_behind() -> None:

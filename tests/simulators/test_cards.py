@@ -262,7 +262,7 @@ def test_asking_for_more_cards_than_there_are_moves_nothing(a: Spot, b: Spot, mo
     cards = table()
     before = cards.snapshot()
     too_many = cards.count(a) + more
-    with pytest.raises(NotThere, match=f"{too_many} cards asked of {a}, which has {cards.count(a)}"):
+    with pytest.raises(NotThere, match=f"{too_many} cards requested from {a}, which has {cards.count(a)}"):
         (cards.move_top if top else cards.move_bottom)(too_many, a, b)
     assert cards.snapshot() == before
 

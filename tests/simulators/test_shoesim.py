@@ -179,8 +179,8 @@ def test_the_verbs_of_the_hand(tmp_path: Path) -> None:
     with simulators(tmp_path) as addresses:
         assert said(tmp_path, "load", "shuffler", "blue") == "cards: 53\n"
         assert said(tmp_path, "load", "shoe") == "cards: 53\n"
-        assert "no deck lies on the table" in complaint(shoesim(tmp_path, "load", "shoe"))
-        assert "no green deck lies on the table" in complaint(shoesim(tmp_path, "load", "shoe", "green"))
+        assert "no deck is on the table" in complaint(shoesim(tmp_path, "load", "shoe"))
+        assert "no green deck is on the table" in complaint(shoesim(tmp_path, "load", "shoe", "green"))
         assert said(tmp_path, "inject", "shoe", "jam", "--after-cards", "9") == "faults: jam\n"
         assert said(tmp_path, "mend", "shoe", "jam") == "faults: none\n"
         assert said(tmp_path, "take", "shoe") == "cards: 0\n"

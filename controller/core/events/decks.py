@@ -7,7 +7,7 @@ from controller.core.names import cards, place_name, plural, where
 
 
 class DeckReceived(PersonEvent):
-    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, where `came_from` says."""
+    """A deck arrived at the table; `prepared` if it was inspected and shuffled beforehand, at `came_from`."""
 
     kind = "deck.received"
     deck: str

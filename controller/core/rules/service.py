@@ -53,7 +53,7 @@ OUT_HOW: Final = ("covered", "removed", "marked")
 def free_jam(d: Decision, act: FreeJam) -> Refusal | None:
     """The stuck cards were removed: the device checks its card path.
 
-    Whoever frees a jam reaches into the cards: a deck that was put in since the jam is not as it was shuffled.
+    Freeing a jam means reaching into the cards: a deck put in since the jam may no longer be as it was shuffled.
     """
     if d.state.devices[act.device].state is not DeviceState.JAMMED:
         return Refusal(f"the {act.device} is not jammed", "the device is jammed", (STOPS[act.device],))

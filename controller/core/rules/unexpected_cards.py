@@ -68,7 +68,7 @@ def being_fed(state: State) -> bool:
 
 
 def taken_back(state: State, name: str, place: str) -> str:
-    """The deck that was about to be loaded, if cards lie in the shoe; empty otherwise.
+    """The deck that was about to be loaded, if cards are in the shoe; empty otherwise.
 
     If they leave the shoe again, what is put in next may be other cards, or the same in another order.
     """

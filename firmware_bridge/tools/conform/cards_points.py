@@ -62,7 +62,7 @@ def _movement(talk: Talk, greeting: Greeting) -> Steps[Command]:
 
 
 def start(talk: Talk, command: Command) -> Steps[bytes]:
-    """Give a command that starts a cycle. A hindered device cannot be tested; its Status must show the hindrance."""
+    """Give a command that starts a cycle. A device that refuses cannot be tested; its Status must show why."""
     before = yield from talk.status()
     answer = yield from talk.give(command.encode())
     refused = read(answer)
@@ -91,7 +91,7 @@ def greet_idle(talk: Talk) -> Steps[Greeting]:
 
 
 def clear_exit(talk: Talk) -> Steps[None]:
-    """Have a person take what lies at the exit."""
+    """Have a person take the cards at the exit."""
     if (yield from talk.status()).exit_cards > 0:
         yield from talk.by_hand(HandTask.TAKE)
         if (yield from talk.status()).exit_cards > 0:

@@ -130,7 +130,7 @@ def event_replay(talk: Talk) -> Steps[None]:
 
 @point("event.stored", "Events", "Events that were stored are not sent again.")
 def event_stored(talk: Talk) -> Steps[None]:
-    """Both ways of saying so: EventsStored, and Hello."""
+    """Both ways of reporting it: EventsStored, and Hello."""
     greeting = yield from talk.greet()
     numbers = yield from talk.some_events(greeting)
     yield from talk.store(numbers[0])
@@ -150,7 +150,7 @@ def _not_again(talk: Talk, greeting: Greeting, stored: int, by: str) -> Steps[No
         raise Failed(f"event {again[0]} was sent again, although events to {stored} were stored by {by}")
 
 
-@point("event.stored_beyond", "Events", "EventsStored with a number beyond the newest event forgets all.")
+@point("event.stored_beyond", "Events", "EventsStored with a number beyond the newest event covers all events.")
 def event_stored_beyond(talk: Talk) -> Steps[None]:
     """All events so far; later ones are kept as usual."""
     greeting = yield from talk.greet()

@@ -94,7 +94,7 @@ def hands_take(talk: Talk) -> Steps[None]:
 
 
 def _taken(talk: Talk, greeting: Greeting, command: Command) -> Steps[None]:
-    yield from prepare(talk, greeting, work_in(greeting, command))  # which gives no other command for these two
+    yield from prepare(talk, greeting, work_in(greeting, command))  # gives no other command for these two
     yield from start(talk, command)
     done = yield from ended(talk, command)
     since, at_exit = newest(talk), (yield from talk.status()).exit_cards
@@ -179,7 +179,7 @@ def hands_exit_occupied(talk: Talk) -> Steps[None]:
 # --- the door -------------------------------------------------------------------------------------------------------
 
 
-@point("hands.door", SECTION, "Door events report that the door is opened and closed; open, no cycle starts.",
+@point("hands.door", SECTION, "Door events report the door opening and closing; while it is open, no cycle starts.",
        limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
 def hands_door(talk: Talk) -> Steps[None]:
     """DOOR_OPEN; with the lock turned as well, LOCKED comes first."""

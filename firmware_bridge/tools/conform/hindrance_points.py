@@ -35,7 +35,7 @@ def greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
 
 
 def refused_with_cards(talk: Talk, command: Command, reason: Reason, status: Status) -> Steps[None]:
-    """Give a command that must be refused as the cards lie."""
+    """Give a command that must be refused because of where the cards are."""
     why = f"{describe_message(command)} with {_cards(status)}"
     yield from talk.refused(command.encode(), reason, why)
 

@@ -62,7 +62,7 @@ def hands_power(talk: Talk) -> Steps[None]:
     yield from _afterwards(talk, before, power_up)
 
 
-@point("hands.power_in_cycle", SECTION, "A cycle that power interrupts is neither resumed nor reported as ended.",
+@point("hands.power_in_cycle", SECTION, "A cycle interrupted by a power loss is neither resumed nor reported as ended.",
        limit_s=WITH_HANDS_S, with_cards=True, hands=True)  # fmt: skip
 def hands_power_in_cycle(talk: Talk) -> Steps[None]:
     """PowerUp ends it."""
@@ -138,7 +138,7 @@ def _afterwards(talk: Talk, before: _Before, power_up: PowerUp) -> Steps[None]:
     if power_up.memory_kept:
         if answer != before.answer:
             raise Failed(
-                f"{describe_message(before.command)} once more: expected {in_words(before.answer)} as before, "
+                f"{describe_message(before.command)} again: expected {in_words(before.answer)} as before, "
                 f"got {in_words(answer)}"
             )
     elif getattr(refused, "reason", None) is not Reason.OTHER_BOOT:

@@ -133,7 +133,7 @@ def must_be_refused(answer: bytes, reason: Reason, why: str) -> None:
 
 
 def explains(status: Status, command: Command, reason: Reason) -> bool:
-    """Whether Status shows why a cycle is refused for this reason. Where a device has no sensor, it may be so."""
+    """Whether Status confirms this reason to refuse a cycle. Without a sensor it cannot contradict it."""
     shown = {
         Reason.BUSY: status.mode is Mode.WORKING,
         Reason.JAMMED: status.mode is Mode.JAMMED,

@@ -95,7 +95,7 @@ def _with_two_reasons(talk: Talk, greeting: Greeting, status: Status) -> list[tu
     return found
 
 
-@point("refusal.held", "Commands", "While a stack is held, no other one is.", limit_s=LIMIT_S, with_cards=True)
+@point("refusal.held", "Commands", "While a stack is held, a second one is refused.", limit_s=LIMIT_S, with_cards=True)
 def refusal_held(talk: Talk) -> Steps[None]:
     """A stack is held first, if there is none."""
     greeting, status = yield from greet_ready(talk)

@@ -100,7 +100,7 @@ class Conformance:
         return self._talk.task if self._talk.task_done is None else None
 
     def answer(self, done: bool, now: float) -> list[PointResult]:
-        """The person has done the task, or will not."""
+        """The person has done the task, or declined to."""
         self._talk.task_done = done
         return self._resume(now)
 

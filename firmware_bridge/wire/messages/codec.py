@@ -1,4 +1,4 @@
-"""Bytes become messages here: what each side reads, and what is left of bytes that cannot be read."""
+"""Decodes bytes into messages: what each side reads, and what can be salvaged from unreadable bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class BadMessage(Exception):
-    """Bytes that are not a message. `number` and `id` are 0 where they could not be read either; `has_id` says
+    """Bytes that are not a message. `number` and `id` are 0 where they could not be read either; `has_id` tells
     an id of 0 from a missing one."""
 
     def __init__(self, text: str, number: int | None = None, id: int | None = None) -> None:

@@ -26,8 +26,8 @@ Kinds = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=MOST_CARDS)]], msgsp
 Durations = Annotated[list[Milliseconds], msgspec.Meta(max_length=16)]  # by the numbers of Cycle, from 1
 Total = Annotated[int, msgspec.Meta(ge=0, le=MAX_ID)]
 
-# Ranges of message numbers, so that a message of a later version can be classified too. Each ends with a part that is
-# left to makers: no version of the protocol will use those numbers.
+# Ranges of message numbers, so that a message of a later version can be classified too. Each ends with a part reserved
+# for makers: no version of the protocol will use those numbers.
 COMMANDS = range(16, 48)
 VENDOR_COMMANDS = range(40, 48)
 QUESTIONS = range(48, 64)
