@@ -30,6 +30,11 @@ class HostileFirmware(Firmware):
         if self._greeted:
             self._send_event(own, data)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether another event fits into the memory."""
+        return self._room > 0
+
     def say(self, data: bytes) -> None:
         """Send these bytes as a message."""
         self._send(data)
