@@ -96,11 +96,16 @@ def test_a_door_that_is_opened_between_two_cycles_cancels_a_recut() -> None:
 
 
 @clause("5.G")
-def test_cards_taken_out_of_a_device_by_hand_are_shuffled() -> None:
+@pytest.mark.parametrize("counted", ["one place", "one pile"])
+def test_cards_taken_out_of_a_device_by_hand_are_shuffled(counted: str) -> None:
     house = recalled()
     house.faults["shoe", "Eject"] = "refuse:LOCKED"
     house.step()
-    house.ask(act.GatherCards, "red-1", "shoe", 53)
+    if counted == "one place":
+        house.ask(act.GatherCards, "red-1", "shoe", 53)
+    else:
+        house.ask(act.GatherAll, "red-1", 53)
+    assert house.find("recut.cancelled")
     assert house.deck("red-1") is DeckState.STACKED
 
 

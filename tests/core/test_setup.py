@@ -94,6 +94,14 @@ def test_an_illegal_set_up_is_refused_at_the_start() -> None:
     assert house.state.setup == Setup()
 
 
+@clause("3.B(1)")
+@pytest.mark.parametrize("other", ["red", "Red ", " RED"])
+def test_backs_that_differ_only_in_case_or_spaces_are_the_same(other: str) -> None:
+    house = House()
+    assert house.refused(act.Configure, Setup(backs=("red", other))).clause == ("3.B(1)",)
+    assert house.state.setup == Setup()
+
+
 def test_only_a_closed_table_is_set_up() -> None:
     house = House().open()
     assert "closed" in house.refused(act.Configure, Setup()).data["possible_when"]
