@@ -36,6 +36,7 @@ class Alarm:
     warning: str = ""  # the end of its key; a round that is void without a warning is an alarm of its own
     by: str = DEALER
     repair: str = ""  # the fault to press in the panel so that the cause goes away
+    later: str = ""  # what the step becomes once its first part is done; the robot may have been that quick
 
     def __str__(self) -> str:
         return f"{self.device}-{self.fault}"
@@ -48,6 +49,7 @@ class Alarm:
 
 F = FaultName
 FREE, CHECK_LINK, WAGERS = "Free the jam", "Check the cable and power", "Return all wagers"
+GATHER, OFF = "Gather deck", "off the table"
 ALARMS = [
     Alarm("shoe", F.JAM, "13.G", "Cards are stuck in the shoe", FREE, "shoe.jam"),
     Alarm("shuffler", F.JAM, "13.F", "Cards are stuck in the shuffler", FREE, "shuffler.jam"),
@@ -55,9 +57,9 @@ ALARMS = [
           FLOOR, repair="reboot"),
     Alarm("shuffler", F.INCOMPLETE_CYCLE, "13.F", "did not complete its", "Check the shuffler",
           "shuffler.cycle"),
-    Alarm("shuffler", F.MISCOUNT, "5.D", "cards", "off the table", ".count", FLOOR),
-    Alarm("shuffler", F.MISSING_CARD, "5.D", "52 cards", "Gather deck", ".count", FLOOR),
-    Alarm("shuffler", F.EXTRA_CARD, "5.D", "54 cards", "Gather deck", ".count", FLOOR),
+    Alarm("shuffler", F.MISCOUNT, "5.D", "cards", GATHER, ".count", FLOOR, later=OFF),
+    Alarm("shuffler", F.MISSING_CARD, "5.D", "52 cards", GATHER, ".count", FLOOR, later=OFF),
+    Alarm("shuffler", F.EXTRA_CARD, "5.D", "54 cards", GATHER, ".count", FLOOR, later=OFF),
     Alarm("shoe", F.DOUBLE_FEED, "13.D", "4 cards", WAGERS),
     Alarm("shoe", F.SHORT_FEED, "13.D", "2 cards", WAGERS),
     Alarm("shoe", F.REBOOT, "13.G", "The shoe has restarted", "Check the shoe", "shoe.restart"),
@@ -90,7 +92,7 @@ def test_an_alarm_stands_until_people_have_seen_to_it(playing: Person, alarm: Al
     playing.pause()
     text = page.see(alarm.article, alarm.words)
     assert f"§ {alarm.clause}" in text
-    assert alarm.step in text
+    assert alarm.step in text or (alarm.later and alarm.later in text), text
     assert page.js(f'document.querySelectorAll("{alarm.article} .checklist li").length') >= 2, text
     assert page.js("document.querySelector('#step').classList.contains('alarm')")
     assert page.js("document.querySelector('#alarm-bar').getAttribute('aria-live')") == "assertive"
