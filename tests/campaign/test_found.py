@@ -507,3 +507,17 @@ def test_cards_that_a_hasty_hand_took_before_the_void_are_put_back_with_the_othe
     gathered = [event.data["cards"] for event in house.events if event.data.get("place") == "taken"]
     assert gathered == [3]
     assert "red-1" in house.state.retired, "it had 54 cards"
+
+
+def test_a_surplus_card_of_the_other_deck_is_not_seen_among_those_of_the_shoe(
+    houses: list[House], tmp_path: Path
+) -> None:
+    """People looked for it on the pile of the other deck, where nobody had put it."""
+    house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True)))
+    (shoe,) = (name for name, deck in house.state.decks.items() if deck.cards.get("shoe"))
+    spare = next(card for card in house.cards.pile(FLOOR) if card.deck in house.state.decks and card.deck != shoe)
+    assert taken(people.tell(act.CloseBets, seats=(1,)))
+    house.cards.move_card(spare, FLOOR, Spot(CardPlace.SHOE), 30)
+    assert people.work()
+    assert [event.kind for event in house.events].count("stub.rejected") == 1
+    assert house.cards.pile(FLOOR).count(spare) == 1, "it is found when the deck is counted"
