@@ -47,6 +47,7 @@ let fetching = null;
 let heldAt = -1; // the event number at which a button was pressed: a second press on the same picture is ignored
 let heldAction = "";
 const HELD_MS = 1000;
+const RETRY_MS = 1000;
 
 export function useTable(picture) {
   const before = table;
@@ -69,12 +70,13 @@ export function forgetActions() {
 
 export function setStale(now) {
   stale = now;
+  if (!stale && table && knownAt < table.seq) refresh();
   show();
 }
 
 /** Fetch which actions are possible now; while one request is under way, at most one more waits. */
 function refresh() {
-  if (!mayRead()) return;
+  if (!mayRead() || stale) return;
   if (fetching) {
     fetching.again = true;
     return;
@@ -85,7 +87,9 @@ function refresh() {
     known = new Map(answer.actions.map((action) => [action.action, action]));
     show();
     fetched();
-  }).catch(() => {}).finally(() => {
+  }).catch(() => { // the daemon is busy or restarting
+    setTimeout(refresh, RETRY_MS);
+  }).finally(() => {
     fetching = null;
     if (mine.again) refresh();
   });
@@ -109,7 +113,7 @@ function show() {
     ...dock.map((action) =>
       actionButton(action, { class: action.action.startsWith("report") ? "report" : "", disabled: stale || (!action.allowed && !fresh),
         data: { key: action.action, action: action.action } }, action.title)),
-    mayRead() ? el("button", { type: "button", class: "more", data: { key: "more" }, disabled: stale, onclick: openAll }, "All actions …")
+    mayRead() ? el("button", { type: "button", class: "more", data: { key: "more" }, disabled: stale || !known.size, onclick: openAll }, "All actions …")
       : el("p", { class: "bystander-words", text: "Sign in to act, and to see more than can be seen at the table." }),
   ]);
 }

@@ -175,6 +175,24 @@ def test_a_daemon_that_hangs(screen: Callable[..., Person]) -> None:
     person.page.wait("document.querySelector('#offers button')?.disabled === false")
 
 
+def test_actions_that_could_not_be_fetched_are_fetched_again(screen: Callable[..., Person]) -> None:
+    """Without them the page has no buttons; the list of all actions was empty, and stayed empty, if opened before."""
+    person = screen("--paused")
+    person.refusals = True
+    page = person.page
+    page.send("Network.enable")
+    page.send("Network.setBlockedURLs", urls=["*/api/v1/actions"])
+    page.send("Page.reload")
+    page.wait("document.querySelector('#dock .more')?.disabled && document.querySelector('#step-text').innerText")
+    page.wait("performance.getEntriesByName(`${location.origin}/api/v1/actions`).length > 1")
+    assert page.js("document.querySelector('#dock .more').disabled")
+    page.send("Network.setBlockedURLs", urls=[])
+    page.click("#dock .more")
+    page.see("dialog h2", "All actions")
+    assert page.js("document.querySelectorAll('dialog .action').length") > 40
+    assert page.js("document.querySelectorAll('#offers button').length") == 1
+
+
 def test_an_action_that_is_refused_says_why(screen: Callable[..., Person]) -> None:
     """Allowed by the state machines but refused by a guard: the screen shows reason, remedy and clause."""
     person = screen("--paused")
