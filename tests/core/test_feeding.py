@@ -152,6 +152,29 @@ def test_a_deck_that_leaves_the_shoe_while_it_is_being_fed_is_not_dealt() -> Non
     same_after_snapshot(house)
 
 
+@clause("5.A", "5.D", "10.A")
+def test_cards_in_the_shoe_are_not_those_that_a_shuffler_delivers_to_its_exit() -> None:
+    """Another deck was put into the shoe and taken out again; the one in the shuffler was then believed to be there."""
+    house = House(Setup(backs=("red",), shuffler=ShufflerKind(counts=True)))
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    work_until(house, "Deliver")
+    for present in (True, False):
+        house.report("shoe", wire.CardsPresent, place=wire.Place.SHOE, present=present)
+    assert house.deck("red-1") is DeckState.SHUFFLED
+    assert house.state.decks["red-1"].cards == {"output": 53}
+    assert house.state.warnings["shoe.cards"].text == "unexpected cards were put into the shoe"
+    house.auto_work = True
+    house.work(stop=TableState.WAITING)
+    while house.deck("red-1") is not DeckState.DELIVERED:
+        house.step()
+    house.report("shoe", wire.CardsPresent, place=wire.Place.SHOE, present=True)
+    assert house.at() is TableState.BETTING
+    assert house.state.decks["red-1"].cards == {"shoe": 53}
+    assert len(house.find("shuffle.completed")) == 1
+    same_after_snapshot(house)
+
+
 @clause("5.C")
 def test_a_shuffler_that_was_set_up_with_a_manual_shoe_feeds_it() -> None:
     kind = ShufflerKind(counts=True, feeds_shoe=True)

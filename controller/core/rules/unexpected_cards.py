@@ -61,10 +61,10 @@ def cards_gone(d: Decision, name: str, place: str) -> None:
 
 
 def being_fed(state: State) -> bool:
-    """Whether the shuffler is delivering a deck at this moment. What it puts into the shoe, the shoe may see first."""
-    shuffler = state.devices.get("shuffler")
+    """Whether the shuffler is putting a deck into the shoe at this moment. The shoe may see the cards first."""
+    kind, shuffler = state.setup.shuffler, state.devices.get("shuffler")
     given = shuffler.doing if shuffler and in_service(state, "shuffler") else None
-    return given is not None and isinstance(given.command, Deliver)
+    return kind is not None and kind.feeds_shoe and given is not None and isinstance(given.command, Deliver)
 
 
 def taken_back(state: State, name: str, place: str) -> str:
