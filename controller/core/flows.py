@@ -12,7 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from controller.core.decision import cite
-from controller.core.guide import allowed_actions, current_step, gather_step, removal_step, with_correction
+from controller.core.guide import allowed_actions, current_step, with_correction
+from controller.core.guide_gathering import gather_step, removal_step
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.gathering import GATHERED_STATES, UNABLE
 from controller.core.rules.guards import (
