@@ -116,13 +116,13 @@ class Books:
             if name in unseen:
                 continue
             for places, spots in _GROUPS:
-                lying = self.lying(name, spots)
+                there = self.cards_at(name, spots)
                 believed = sum(deck.cards.get(place, 0) for place in places)
-                text = f"deck {name} in {', '.join(places)}: {believed} believed, {lying} there"
-                self.check("ledger is true", lying == believed, text)
+                text = f"deck {name} in {', '.join(places)}: {believed} believed, {there} there"
+                self.check("ledger is true", there == believed, text)
         step = house.live.table.next_step(house.now)
-        told = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
-        self.check("no undealt card named", not told, step)
+        named = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
+        self.check("no undealt card named", not named, step)
         self._replay()
 
     def end(self) -> None:
@@ -164,7 +164,7 @@ class Books:
     def piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]
 
-    def lying(self, deck: str, where: Iterable[CardPlace | Spot]) -> int:
+    def cards_at(self, deck: str, where: Iterable[CardPlace | Spot]) -> int:
         spots: list[Spot] = []
         for place in where:
             spots += [place] if isinstance(place, Spot) else self.house.cards.spots(place)

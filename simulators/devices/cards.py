@@ -281,7 +281,7 @@ class Cards:
         """Raise AssertionError unless each card of the table is in exactly one place, and no other card is."""
         self._look_everywhere()
         # Not an assert statement, which python -O leaves out. The length finds a card that is there twice.
-        lying = [card for pile in self._piles.values() for card in pile]
-        if len(lying) != self.total or set(lying) != self._all:
-            lost = [f"{card.deck} {card.index}" for card in self._all.difference(lying)]
-            raise AssertionError(f"{len(lying)} cards lie where {self.total} should; missing: {lost}")
+        there = [card for pile in self._piles.values() for card in pile]
+        if len(there) != self.total or set(there) != self._all:
+            lost = [f"{card.deck} {card.index}" for card in self._all.difference(there)]
+            raise AssertionError(f"{len(there)} cards were found, expected {self.total}; missing: {lost}")

@@ -114,7 +114,7 @@ def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[
 def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: list[House], tmp_path: Path) -> None:
     """A silent shoe reported it when it was back: three cards were counted twice, and the table never came back."""
     house, people = opened(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=60.0)
     assert house.run(lambda: house.state.table is TableState.VOIDING, 30)
@@ -176,7 +176,7 @@ def test_nobody_hears_a_device_that_is_plugged_in_while_the_host_is_off() -> Non
 def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], tmp_path: Path) -> None:
     """It was booked on the dealer's pile, and the void was complete with three cards at the seat."""
     house, people = opened(houses, tmp_path)
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     seat = Spot(CardPlace.HAND, SEATS[0])
     assert taken(house.report(act.ReportDealerExposed(**DEALER)))
@@ -197,7 +197,7 @@ def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tm
     house, people = opened(houses, tmp_path)
     (fallen,) = house.cards.move_top(1, Spot(CardPlace.SHELVES, house.cards.spots(CardPlace.SHELVES)[0].number), FLOOR)
     house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     house.rest(5.0)
     assert FaultName.EXTRA_CARD not in house.sim.shoe.faults
     assert house.cards.where(fallen) == FLOOR
@@ -214,7 +214,7 @@ def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_mis
 ) -> None:
     """As that of a player who folded. The campaign took it for a stack that was not dealt."""
     house, people = opened_unlucky(houses, tmp_path, Setup())
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     while house.state.table is not TableState.REVEALING:
         if not people.chore():
             house.step()
@@ -459,7 +459,7 @@ def test_what_a_wrong_button_reports_is_not_done_when_the_table_refuses_it(house
     deck = next(name for name, found in house.state.decks.items() if found.cards == {"shoe": 53})
     assert not people.pressed(act.GatherCards(deck=deck, place="shoe", cards=53, **DEALER))
     assert house.cards.count(Spot(CardPlace.SHOE)) == 53
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     while house.state.table is not TableState.ACTING:
         if not people.chore():
             house.step()
@@ -472,7 +472,7 @@ def test_a_deck_that_is_put_into_a_shoe_while_it_is_emptied_comes_out_with_the_r
 ) -> None:
     """The table believed 53 cards in the shoe and opened the bets, while they lay at its exit."""
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True)))
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     while not (deck := due_and_delivered(house)):
         if not people.chore():
             house.step()
@@ -498,7 +498,7 @@ def test_cards_that_a_hasty_hand_took_before_the_void_are_put_back_with_the_othe
     """Only what was taken afterwards was counted; a surplus card with the same back stayed at the dealer's place."""
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
     house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
-    assert taken(people.tell(act.CloseBets, seats=(1,)))
+    assert taken(people.perform(act.CloseBets, seats=(1,)))
     assert house.run(lambda: house.cards.count(Spot(CardPlace.EXIT)) == 2, 10)
     assert people.hands.take("shoe")
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)

@@ -102,7 +102,7 @@ def test_faults_by_chance(tmp_path: Path, seed: int) -> None:
 
 
 def _dealing(house: House, people: People, for_s: float) -> None:
-    people.tell(CloseBets, seats=SEATS)
+    people.perform(CloseBets, seats=SEATS)
     house.rest(for_s)
 
 
