@@ -231,7 +231,7 @@ def _warning_clears_itself() -> list[Swap]:
     return [(CHANGES, WarningCauseGone, change)]
 
 
-@defect("a warning can be cleared while its cause stands", "early_clear", "jam", "power_loss")
+@defect("a warning can be cleared while its cause persists", "early_clear", "jam", "power_loss")
 def _warning_cleared_too_early() -> list[Swap]:
     def clear(d: Decision, act: Any) -> None:
         if act.warning in d.state.warnings:

@@ -73,7 +73,7 @@ class Witness(DeckWitness):
         self._jammed_since: dict[str, float] = {}
         self._turned_over: set[int] = set()  # rounds whose hands may be revealed
         self._void_rounds: set[int] = set()
-        self._out_then: dict[int, Counter[str]] = {}  # the kinds that lay outside the shoe when a stack was taken
+        self._out_then: dict[int, Counter[str]] = {}  # the kinds that were outside the shoe when a stack was taken
         self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
             "deck.accepted_prepared": self._accepted,

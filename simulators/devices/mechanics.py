@@ -289,7 +289,7 @@ class Mechanics(ABC):
     def arm(self, fault: FaultName, after_cards: int = 0) -> None:
         """Make this go wrong when the next card moves, or this many cards later.
 
-        A card that gets in or lies face up without waiting for others does so before the first card of a cycle.
+        A card that gets in or is face up without waiting for others does so before the first card of a cycle.
         """
         self.wake()
         self._armed[fault] = after_cards

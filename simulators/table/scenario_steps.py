@@ -73,7 +73,7 @@ def _load(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     there = house.cards.count(source)
     house.wired[step.load].device.load(source, house.now)
     people.pause()
-    return "" if there else f"no cards of deck {step.deck} lie on its pile"
+    return "" if there else f"no cards of deck {step.deck} are on its pile"
 
 
 def _move(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
@@ -82,7 +82,7 @@ def _move(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     people.pause()
     if step.cards is not None and moved != step.cards:
         return f"{moved} cards were moved from {step.move} to {step.to}, and should have been {step.cards}"
-    return "" if moved else f"no such cards lay at {step.move}"
+    return "" if moved else f"no such cards were at {step.move}"
 
 
 def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
@@ -92,8 +92,8 @@ def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     into = _carry(people, ledger.TABLE, step.swap, deck=step.deck)
     people.pause()
     if not out:
-        return f"no cards lay at {step.swap}"
-    return "" if into else f"no cards of deck {step.deck} lie on its pile"
+        return f"no cards were at {step.swap}"
+    return "" if into else f"no cards of deck {step.deck} are on its pile"
 
 
 def _carry(people: People, source: str, to: str, number: int | None = None, deck: str = "") -> int:

@@ -157,7 +157,7 @@ class Table:
         self.served.until("table stopped", reason=why)
 
     def _hands(self) -> None:
-        """Take what lies at an exit: the devices have something to report."""
+        """Take what is at an exit: the devices have something to report."""
         self.plugged.do(lambda table, now: self.outside.robot.hands.take("shoe"))
 
     def wrote_all_that_happened(self, repair: Callable[[Path], None] = lambda journal: None) -> None:

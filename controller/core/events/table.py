@@ -43,7 +43,7 @@ class OpeningCompleted(Event):
 
 
 class TableClosed(PersonEvent):
-    """The table closed; its decks were removed. `wagers`: the seats whose wagers no longer stand."""
+    """The table closed; its decks were removed. `wagers`: the seats whose wagers no longer count."""
 
     kind = "table.closed"
     wagers: list[int] = msgspec.field(default_factory=list)
@@ -53,7 +53,7 @@ class TableClosed(PersonEvent):
 
 
 class TableIdled(PersonEvent):
-    """The table is open but has no players. `wagers`: the seats whose wagers no longer stand."""
+    """The table is open but has no players. `wagers`: the seats whose wagers no longer count."""
 
     kind = "table.idled"
     wagers: list[int] = msgspec.field(default_factory=list)

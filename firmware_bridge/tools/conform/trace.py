@@ -225,7 +225,7 @@ def check_secrets(data: bytes, greeting: Greeting, *, dealt: bool) -> None:
     if len(fields) > ELEMENTS.get(fields[0], len(fields)):
         raise Failed(f"{in_words(data)} has {len(fields)} elements, but version 1 has {ELEMENTS[fields[0]]}")
     if isinstance(event, CardFaceUp):
-        raise Failed(f"{in_words(data)}: cards that lie face down must not be reported")
+        raise Failed(f"{in_words(data)}: face-down cards must not be reported")
     kinds: list[int] = getattr(event, "kinds", [])
     if kinds and not greeting.can(Capability.RECOGNISES):
         raise Failed(f"{in_words(data)} has kinds, but the device has no RECOGNISES")
