@@ -349,7 +349,7 @@ def test_every_answer_keeps_the_browser_safe(table: Table) -> None:
 
 
 def test_a_cookie_is_only_sent_when_it_is_new(table: Table) -> None:
-    """An answer that is late must not put back the cookie from before somebody signed in."""
+    """A late response must not restore the cookie from before somebody signed in."""
     page = Page(table[1])
     assert "Set-Cookie" not in page.ask("GET", "/api/v1/session").headers
     assert "Set-Cookie" in page.sign_in("Dana", "2580").headers

@@ -21,7 +21,7 @@ from firmware_bridge.wire.session import HostSession
 from tests.bench.measure import Row, interleave
 
 ROUNDS = 101
-TRIPS = 50  # in each round, of which the median counts: short, so that all see the same weather
+TRIPS = 50  # in each round, of which the median counts: short, so that all run under the same conditions
 PAYLOAD = bytes(range(1, 29))  # as long as a command's frame
 
 

@@ -58,7 +58,7 @@ def a_shoe(
 
 
 def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
-    """The points that this device must skip: it has no such cycle, nothing lies in the way, or nobody takes cards."""
+    """The points that this device must skip: it has no such cycle, nothing is in the way, or nobody takes cards."""
     if device is a_shuffler:
         a_shoe_can = ("cards.bad_count", "refusal.held", "sequence.dispense", "sequence.hold", "sequence.release")
         return ("cards.occupied", "cards.hidden", "sequence.eject", *a_shoe_can)

@@ -80,7 +80,7 @@ def _logs_as_they_come() -> Iterator[None]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    """Run a test in a loop of its own; an error that only the loop hears of is an error too."""
+    """Run a test in a loop of its own; an error that only the loop notices is an error too."""
     unheard: list[dict[str, Any]] = []
 
     async def limited() -> None:
@@ -594,7 +594,7 @@ def test_a_silent_link_is_told_once_with_its_last_frames(tmp_path: Path, monkeyp
         assert (told["event"], told["log_level"]) == ("link lost", "warning")
         assert any("Welcome" in frame or "OPENED" in frame for frame in told["frames"])
         reached = [entry["log_level"] for entry in logs if entry["event"] == "device not reached"]
-        assert reached.count("warning") <= 1  # none if the silence came so soon that it was told already
+        assert reached.count("warning") <= 1  # none if the silence came so soon that it was reported already
         assert "debug" in reached
 
     run(work())
@@ -682,7 +682,7 @@ def test_cables_that_were_swapped_and_swapped_back(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def full_house() -> Iterator[str]:
-    """A TCP port that takes no more callers: connecting to it goes on and on. Gives its address."""
+    """A TCP port that accepts no more connections: connecting to it never ends. Gives its address."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         where = listener.getsockname()

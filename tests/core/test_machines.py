@@ -82,7 +82,7 @@ FIELDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("state", TableState)
 def test_a_person_is_told_why_not(state: TableState) -> None:
-    """Every action, in every state of the table that does not allow its event, by way of `Table.handle`."""
+    """Every action, in every state of the table that does not allow its event, through `Table.handle`."""
     house = house_in(state)
     for kind in ACTIONS:
         if TABLE_MACHINE.allows(state, kind.leads_to):

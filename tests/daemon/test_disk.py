@@ -128,7 +128,7 @@ class Table:
             assert time.monotonic() < limit, (state.table, state.warnings, state.devices)
 
     def rest(self) -> None:
-        """Wait until a stack lies at the shoe's exit and everything is reported, so that no write is under way.
+        """Wait until a stack is at the shoe's exit and everything is reported, so that no write is under way.
 
         If ext4 (Linux 6.18) finds an error during a flush, it may report data as written that is lost later: seen with
         bare fdatasync too, 12 times in 90. Then the shoe has dropped an event that the journal lacks; the event numbers

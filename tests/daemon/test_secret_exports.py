@@ -51,7 +51,7 @@ class Tapped(Firmware):
 
 
 def told(recording: bytes) -> list[str]:
-    """The messages of a recording that say what a card is: an answer to AskCards, a card that lies face up, or an event
+    """The messages of a recording that say what a card is: an answer to AskCards, a card that is face up, or an event
     with more elements than the protocol has."""
     decoder = FrameDecoder()
     found = []

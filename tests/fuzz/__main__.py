@@ -1,7 +1,7 @@
 """`python -m tests.fuzz [TARGET ...] --seconds N`: look for bytes that break a contract, guided by coverage.
 
 With atheris where it is installed, else with hypothesis and an aim. What is found is put into tests/fuzz/corpus, and
-the exit code is 1: mend it, and keep the file as a test.
+the exit code is 1: fix it, and keep the file as a test.
 """
 
 from __future__ import annotations

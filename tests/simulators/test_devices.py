@@ -65,7 +65,7 @@ SHOE, FLOOR, INFEED, OUTPUT = (
 RECOGNISING_SHOE = SHOE_CAPABILITIES | {Capability.RECOGNISES}
 RECOGNISING_SHUFFLER = SHUFFLER_CAPABILITIES | {Capability.RECOGNISES}
 KEEPING = frozenset({Capability.KEEPS_MEMORY})
-SPARES = 2  # lie on the floor of a new table
+SPARES = 2  # on the floor of a new table
 
 Kind = TypeVar("Kind", bound=EventMessage)
 

@@ -33,7 +33,7 @@ def opened(setup: Setup | None = None, **more: object) -> tuple[House, People]:
 
 
 def box(house: House, name: str) -> SimulatedDevice:
-    """A device as it stands at the table."""
+    """A device as it is at the table."""
     return house.wired[name].device
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 WARM_UP = 0.3  # of the rounds: caches fill, pools of memory find their size
 RSS_KB_A_ROUND = 1.0  # more than this is a leak: a round has some hundred events, and each is half a kilobyte
-RSS_NOISE_KB = 2048  # the allocator's own; a short soak cannot tell a leak from it
+RSS_NOISE_KB = 2048  # the allocator's own; a short soak cannot distinguish a leak from it
 FDS_NOISE = 3  # somebody may be asking just now
 JOURNAL_TOLERANCE = 0.1  # of the events and bytes in a round, between the two halves
 
