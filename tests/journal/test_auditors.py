@@ -1,4 +1,4 @@
-"""An auditor, who shares only a group with the daemon, reads its journal: while it runs, after a kill, and after."""
+"""An auditor, who shares only a group with the daemon, reads its journal: while it runs, after a kill, after exit."""
 
 from __future__ import annotations
 
