@@ -34,6 +34,7 @@ from controller.api.requests import (
 from controller.api.sign_in import SignInHandlers
 from controller.api.table_view import step
 from controller.core.actions import Action, Role
+from controller.core.events.table import refusals
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.simulate import TableSimulation
 from controller.journal import JournalError, timestamp
@@ -198,7 +199,7 @@ class Api:
     def _take(self, action: Action) -> Response:
         ts = timestamp(datetime.now(UTC))
         made = self._daemon.take(action)  # type: ignore[arg-type]
-        no = next((event for event in made if event.kind in ("action.refused", "cut.refused")), None)
+        no = next(iter(refusals(made)), None)
         if no is not None:
             confirm = {"confirm": True} if no.data.get("confirm") else {}
             reason, possible_when = no.data["reason"], no.data["possible_when"]

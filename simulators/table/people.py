@@ -14,7 +14,7 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
 from controller.core.events.event import Entry
-from controller.core.events.table import ActionRefused
+from controller.core.events.table import ActionRefused, refusals
 from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
@@ -42,7 +42,7 @@ _LEFT_TO_OTHERS: Final = frozenset(  # decisions of the casino, and what `finish
 
 def taken(made: list[Entry]) -> bool:
     """Whether the table accepted an action."""
-    return not any(event.kind in ("action.refused", "cut.refused") for event in made)
+    return not refusals(made)
 
 
 def asked_to_confirm(made: list[Entry]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from controller.core.events.event import Actor, Event, PersonEvent
+from controller.core.events.event import Actor, Entry, Event, PersonEvent
 from controller.core.names import spoken
 from controller.core.warning_kinds import warning_name
 
@@ -185,6 +186,11 @@ class CutRefused(ActionRefused):
 
     def sentence(self) -> str:
         return f"The cut was refused: {self.reason}."
+
+
+def refusals(made: Iterable[Entry]) -> list[Entry]:
+    """The refusals among the events that a report led to."""
+    return [entry for entry in made if isinstance(entry.event, ActionRefused)]
 
 
 class WarningRaised(Event):
