@@ -57,7 +57,7 @@ class MemoryJournal(BaseJournal):
 
     def mark_verified(self, checkpoint: Checkpoint) -> None:
         """Record up to where the chain was verified, for verified()."""
-        self._check_verified(checkpoint)
+        check_known(checkpoint, self.event(checkpoint.seq))
         self._verified = checkpoint
 
     # --- reading ----------------------------------------------------------------------------------------------------
