@@ -33,7 +33,7 @@ IN_DEVICE: Final = {"shuffler": (INFEED, SHELVES, OUTPUT, TRAY), "shoe": (SHOE, 
 DEVICE_OF: Final = {place: device for device, places in IN_DEVICE.items() for place in places}
 
 Cards = dict[str, int]
-Move = tuple[str, str, int]  # from, to, cards
+Move = tuple[str, str, int]  # from, to, how many cards
 
 
 def seat(number: int) -> str:
