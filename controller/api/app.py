@@ -68,7 +68,7 @@ class _Headers:
         await self._app(scope, receive, with_headers)
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+RequestHandler = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
@@ -100,7 +100,7 @@ class Api:
             self._access.end_sessions()
 
     def _routes(self, reads: Reads, sign_in: SignInHandlers) -> list[Route]:
-        def on(path: str, **methods: Handler) -> Route:
+        def on(path: str, **methods: RequestHandler) -> Route:
             return Route(
                 path, self._guarded(path, methods), methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
             )
@@ -134,7 +134,7 @@ class Api:
 
     # --- every request ----------------------------------------------------------------------------------------------
 
-    def _guarded(self, path: str, methods: dict[str, Handler]) -> Handler:
+    def _guarded(self, path: str, methods: dict[str, RequestHandler]) -> RequestHandler:
         async def respond(request: Request) -> Response:
             try:
                 self._access.admit(request)

@@ -44,7 +44,7 @@ LOG_LINES = "5000"
 SECRET = re.compile(r"[\w-]*(secret|passw|passphrase|token|psk|key|pin)[\w-]*[\"']?\s*=", re.IGNORECASE)
 NEW_ENTRY = re.compile(r"\s*(\[|#|$|[\"']?[\w.-]+[\"']?\s*=)")
 
-Part = tuple[str, Callable[[], str | bytes]]
+ArchivePart = tuple[str, Callable[[], str | bytes]]
 
 
 def without_secrets(text: str) -> str:
@@ -61,7 +61,7 @@ def without_secrets(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def gather(examination: Examination) -> Iterator[Part]:
+def gather(examination: Examination) -> Iterator[ArchivePart]:
     """The names of the archive's parts, each with a function that makes its content or fails."""
     findings = list(examine(examination))
     yield "versions.json", lambda: _json(_versions())

@@ -17,7 +17,7 @@ from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.luck import DEFECT_SETUPS, KINDS, draw
 from simulators.campaign.planted_defects import DEFECTS, planted
 from simulators.campaign.planting import RECOGNISES
-from simulators.campaign.report import Report, as_html
+from simulators.campaign.report import CampaignReport, as_html
 from simulators.campaign.run import CampaignResult, Violation, campaign, hunt, play_shift
 from simulators.campaign.shrink import repeat, shrink
 from simulators.campaign.story import story
@@ -168,7 +168,7 @@ def test_without_a_seed_a_new_one_is_drawn_and_named() -> None:
 
 def test_a_violation_stands_on_the_page() -> None:
     result = CampaignResult(rounds=1, violations=[Violation("due deck", "<red>", 7, 1, 0.0)])
-    report = Report(1, 1, 0, 1, 1.0, 0.5, result, repeats=["shoesim campaign --shift 7"])
+    report = CampaignReport(1, 1, 0, 1, 1.0, 0.5, result, repeats=["shoesim campaign --shift 7"])
     assert not report.good
     page = as_html(report)
     assert "&lt;red&gt;" in page
