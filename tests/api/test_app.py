@@ -141,8 +141,8 @@ def test_events_and_rounds_are_found_by_person_time_and_round(table: Table) -> N
     assert served.get("/api/v1/rounds?who=nobody")["rounds"] == []
     (one,) = served.get(f"/api/v1/rounds?before={number + 1}&limit=1")["rounds"]
     assert (one["round"], one["ended_ts"]) == (number, last)
-    told = served.get(f"/api/v1/rounds/{number}")
-    assert (told["started_ts"], told["ended_ts"], told["events"]) == (first, last, events)
+    answer = served.get(f"/api/v1/rounds/{number}")
+    assert (answer["started_ts"], answer["ended_ts"], answer["events"]) == (first, last, events)
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,14 @@ def environment(**more: str) -> dict[str, str]:
 def until_ready(folder: Path, words: list[str]) -> float:
     """Milliseconds from the start of a process until it says READY=1."""
     address = folder / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-        told.bind(str(address))
-        told.settimeout(LIMIT_S)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(address))
+        notify.settimeout(LIMIT_S)
         begun = time.perf_counter()
         quiet = subprocess.DEVNULL
         env = environment(NOTIFY_SOCKET=str(address))
         process = subprocess.Popen(words, cwd=folder, env=env, stdout=quiet, stderr=quiet)
-        while b"READY=1" not in told.recv(4096):
+        while b"READY=1" not in notify.recv(4096):
             pass
         took = time.perf_counter() - begun
     process.terminate()

@@ -344,9 +344,9 @@ def test_unplugged_in_the_middle_of_a_command(kind: str, tmp_path: Path) -> None
                 rig.hand(PULL, SPEAK)
                 lost = await rig.until(Lost)
             assert lost.reason is LossReason.UNPLUGGED
-            (told,) = [entry for entry in logs if entry["event"] == "port lost"]
-            assert (told["log_level"], told["reason"]) == ("warning", lost.detail)
-            assert any("DATA" in frame for frame in told["frames"])
+            (logged,) = [entry for entry in logs if entry["event"] == "port lost"]
+            assert (logged["log_level"], logged["reason"]) == ("warning", lost.detail)
+            assert any("DATA" in frame for frame in logged["frames"])
             await ended.wait()  # with nobody listening
             rig.hand(press, press)
             assert not command.done()
@@ -589,9 +589,9 @@ def test_a_silent_link_is_told_once_with_its_last_frames(tmp_path: Path, monkeyp
                     assert (await rig.until(Lost)).reason is LossReason.NO_ANSWER
                 rig.hand(SPEAK)
                 assert (await rig.until(Ready)).restarted is False
-        (told,) = [entry for entry in logs if "frames" in entry]
-        assert (told["event"], told["log_level"]) == ("link lost", "warning")
-        assert any("Welcome" in frame or "OPENED" in frame for frame in told["frames"])
+        (logged,) = [entry for entry in logs if "frames" in entry]
+        assert (logged["event"], logged["log_level"]) == ("link lost", "warning")
+        assert any("Welcome" in frame or "OPENED" in frame for frame in logged["frames"])
         reached = [entry["log_level"] for entry in logs if entry["event"] == "device not reached"]
         assert reached.count("warning") <= 1  # none if the silence came so soon that it was reported already
         assert "debug" in reached

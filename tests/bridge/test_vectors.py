@@ -226,16 +226,16 @@ def test_every_message_number_is_there_with_all_its_fields() -> None:
 
 def test_every_number_of_every_list_is_there() -> None:
     """So that no number of a list can be changed without a vector that fails."""
-    told: set[tuple[str, str]] = set()
+    named: set[tuple[str, str]] = set()
     for meaning in (v["meaning"] for v in VECTORS if v["layer"] == "message" and "fields" in v["meaning"]):
         hints = typing.get_type_hints(KINDS[meaning["message"]])
         for field, value in meaning["fields"].items():
-            told |= {("Capability", name) for name in value} if field == "capabilities" else set()
-            told |= {(getattr(hints[field], "__name__", ""), value)} if isinstance(value, str) else set()
+            named |= {("Capability", name) for name in value} if field == "capabilities" else set()
+            named |= {(getattr(hints[field], "__name__", ""), value)} if isinstance(value, str) else set()
     lists = [kind for kind in vars(messages).values() if isinstance(kind, type) and issubclass(kind, enum.IntEnum)]
     for kind in lists:
         for member in kind:
-            assert member.name == "UNKNOWN" or (kind.__name__, member.name) in told, f"{kind.__name__} {member.name}"
+            assert member.name == "UNKNOWN" or (kind.__name__, member.name) in named, f"{kind.__name__} {member.name}"
 
 
 # --- a whole conversation -------------------------------------------------------------------------------------------

@@ -115,8 +115,8 @@ def main(names: tuple[str, ...], seconds: int, here: bool) -> None:
         words = [sys.executable, "-m", "tests.fuzz", name, "--here", "--seconds", str(seconds)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         lines = (done.stdout + done.stderr).splitlines()
-        told = [line for line in lines if "number_of_executed_units" in line or "inputs" in line]
-        click.echo(f"{name}: {time.monotonic() - begun:.0f} s, {' '.join(told)}")
+        summary = [line for line in lines if "number_of_executed_units" in line or "inputs" in line]
+        click.echo(f"{name}: {time.monotonic() - begun:.0f} s, {' '.join(summary)}")
         if done.returncode:
             click.echo("\n".join(lines[-60:]), err=True)
             broken.append(name)

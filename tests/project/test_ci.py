@@ -63,8 +63,8 @@ def test_they_run_side_by_side_and_are_told_in_order(tmp_path: Path) -> None:
         second="echo plum\ntouch there",
     )
     assert code == 0, said
-    told = said[said.index("##########") :]
-    assert told.index("apple") < told.index("pear") < told.index("plum")
+    printed = said[said.index("##########") :]
+    assert printed.index("apple") < printed.index("pear") < printed.index("plum")
     assert "=== echo apple\napple\n=== echo pear\npear\n" in (tmp_path / "build/ci/first.log").read_text()
 
 

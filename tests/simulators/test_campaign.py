@@ -107,11 +107,11 @@ def test_the_command_tells_repeats_and_fails(tmp_path: Path) -> None:
     page = tmp_path / "report" / "campaign.html"
     run = CliRunner().invoke(cli, ["campaign", "--seed", "3", "--rounds", "20", "--json", "--html", str(page)])
     assert run.exit_code == 0, run.output
-    told = json.loads(run.stdout)
-    assert told["violations"] == 0
-    assert told["rounds"] >= 20
-    assert told["faults"] == sum(told["faults_by_kind"].values())
-    assert set(told["checks"]) == set(CHECKS)
+    printed = json.loads(run.stdout)
+    assert printed["violations"] == 0
+    assert printed["rounds"] >= 20
+    assert printed["faults"] == sum(printed["faults_by_kind"].values())
+    assert set(printed["checks"]) == set(CHECKS)
     text = page.read_text()
     assert "<svg" in text
     assert "http" not in text, "nothing is fetched from elsewhere"
@@ -128,12 +128,12 @@ def test_the_command_tells_repeats_and_fails(tmp_path: Path) -> None:
 
 def test_a_violation_tells_its_story() -> None:
     (violation,) = hunt_violations("taken_stack_not_asked_for")
-    told = "\n".join(violation.story)
-    assert re.search(r"! \d+: \w+ .*in round", told), "the mishap"
-    assert re.search(r"\d+\.\d s  \d+ round\.voided \(1\d\.\w.*\): Round \d+ is void", told), "the last events"
-    assert re.search(r"Deck red-1: \w+, believed .* at .*; there are \d+ at .*", told), "what lay where"
-    assert "The shoe: believed" in told
-    assert "The guide: " in told
+    printed = "\n".join(violation.story)
+    assert re.search(r"! \d+: \w+ .*in round", printed), "the mishap"
+    assert re.search(r"\d+\.\d s  \d+ round\.voided \(1\d\.\w.*\): Round \d+ is void", printed), "the last events"
+    assert re.search(r"Deck red-1: \w+, believed .* at .*; there are \d+ at .*", printed), "what lay where"
+    assert "The shoe: believed" in printed
+    assert "The guide: " in printed
 
 
 def test_the_story_names_the_button(tmp_path: Path) -> None:
@@ -144,10 +144,10 @@ def test_the_story_names_the_button(tmp_path: Path) -> None:
     assert people.open()
     people.press(act.Wager(seats=(2,), who="dealer 1", role=Role.DEALER))
     people.press(act.ReturnWagers(who="dealer 1", role=Role.DEALER))
-    told = "\n".join(story(house))
+    printed = "\n".join(story(house))
     house.close()
-    assert "! accepted, pressed by mistake: Wager(" in told
-    assert "! refused, pressed by mistake: ReturnWagers(" in told
+    assert "! accepted, pressed by mistake: Wager(" in printed
+    assert "! refused, pressed by mistake: ReturnWagers(" in printed
 
 
 def hunt_violations(defect: str) -> list[Violation]:
