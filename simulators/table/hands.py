@@ -232,9 +232,12 @@ class TableHands:
                 if other != deck:
                     house.cards.pick(other, target, self.own(other))
             if device == "shoe" and round_:
-                for card in pile:  # not one of the other deck, which is whole: it is in the shuffler, or waits for it
-                    if card.deck != round_.deck and card.index >= DECK_SIZE:
-                        house.cards.move_card(card, self.own(card.deck), FLOOR)
+                # A spare that was separated is not part of the other deck, which is whole, in the shuffler or waiting
+                # for it. One that nobody saw is still among the cards.
+                for card in pile:
+                    own = self.own(card.deck)
+                    if card.deck != round_.deck and card.index >= DECK_SIZE and card in house.cards.pile(own):
+                        house.cards.move_card(card, own, FLOOR)
         house.look()
         return True
 
