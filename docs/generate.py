@@ -136,10 +136,10 @@ def fault_table() -> str:
 
 
 def _in_order(steps: typing.Iterable[SequenceStep]) -> str:
-    return ", then ".join(_told(step) for step in steps) or "none"
+    return ", then ".join(_described(step) for step in steps) or "none"
 
 
-def _told(step: SequenceStep) -> str:
+def _described(step: SequenceStep) -> str:
     """One event of a sequence, in words."""
     name = step.event.__name__
     parts = [member.name for member in (step.outcome, step.door) if member is not None]

@@ -109,10 +109,6 @@ class NotReady(DeviceError):
     """There is currently no session with the device."""
 
 
-class WrongDevice(DeviceError):
-    """A different kind of device answered than expected."""
-
-
 class Connection:
     """One device, by its address. `run` keeps it connected until `close`.
 
@@ -161,7 +157,6 @@ class Connection:
         self._backoff = Backoff()
         self._distrusted = False
         self._ready_at = math.inf
-        self._ready_waiters: list[asyncio.Future[None]] = []
         self._next_ref = 0
         self._complained = ""
 
@@ -239,21 +234,10 @@ class Connection:
         self._drop_port()
         if self._task:
             self._task.cancel()
-        waiters: list[asyncio.Future[Any]] = [*self._answers.values(), *self._ready_waiters]
-        for waiter in waiters:
+        for waiter in self._answers.values():
             if not waiter.done():
                 waiter.set_exception(self._is_over())
         self._answers.clear()
-        self._ready_waiters.clear()
-
-    async def until_ready(self) -> None:
-        """Wait until the device is ready; raises `WrongDevice` if a different kind of device answers."""
-        if self._closed:
-            raise self._is_over()
-        if self.stage is not Stage.READY:
-            waiter: asyncio.Future[None] = self._loop.create_future()
-            self._ready_waiters.append(waiter)
-            await waiter
 
     # --- commands and questions ---------------------------------------------------------------------------------------
 
@@ -376,7 +360,7 @@ class Connection:
                 self.on_happening(happening)
             elif isinstance(happening, WrongRole):
                 self.on_happening(happening)
-                self._wrong(WrongDevice(f"{self.address}: {happening}"))
+                self._end(f"{self.address}: {happening}")
             elif isinstance(happening, Lost):
                 self._lost(happening)
             else:
@@ -395,17 +379,6 @@ class Connection:
         note = self._log.warning if ready.restarted else self._log.info
         note("device ready", device=str(ready.identity), boot=f"{ready.boot:08x}", restarted=ready.restarted)
         self.on_happening(ready)
-        for waiter in self._ready_waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-        self._ready_waiters.clear()
-
-    def _wrong(self, wrong: WrongDevice) -> None:
-        for waiter in self._ready_waiters:
-            if not waiter.done():
-                waiter.set_exception(wrong)
-        self._ready_waiters.clear()
-        self._end(str(wrong))
 
     # --- losses -------------------------------------------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ class Access:
         """Who takes this action, in which role; ApiError 401, 403 or 429 if nobody may.
 
         An action that only a floorperson or a technician may take needs their PIN, which comes with the request: an
-        open session or terminal does not show who stands in front of it.
+        open session or terminal does not show who is in front of it.
         """
         roles, wanted = self._roles(request, kind, body), body.get("role")
         if wanted is not None and wanted not in list(Role):

@@ -34,6 +34,7 @@ from controller.api.requests import (
 from controller.api.sign_in import SignInHandlers
 from controller.api.table_view import step
 from controller.core.actions import Action, Role
+from controller.core.events.table import refusals
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.simulate import TableSimulation
 from controller.journal import JournalError, timestamp
@@ -67,7 +68,7 @@ class _Headers:
         await self._app(scope, receive, with_headers)
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+RequestHandler = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
@@ -99,7 +100,7 @@ class Api:
             self._access.end_sessions()
 
     def _routes(self, reads: Reads, sign_in: SignInHandlers) -> list[Route]:
-        def on(path: str, **methods: Handler) -> Route:
+        def on(path: str, **methods: RequestHandler) -> Route:
             return Route(
                 path, self._guarded(path, methods), methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
             )
@@ -133,7 +134,7 @@ class Api:
 
     # --- every request ----------------------------------------------------------------------------------------------
 
-    def _guarded(self, path: str, methods: dict[str, Handler]) -> Handler:
+    def _guarded(self, path: str, methods: dict[str, RequestHandler]) -> RequestHandler:
         async def respond(request: Request) -> Response:
             try:
                 self._access.admit(request)
@@ -198,7 +199,7 @@ class Api:
     def _take(self, action: Action) -> Response:
         ts = timestamp(datetime.now(UTC))
         made = self._daemon.take(action)  # type: ignore[arg-type]
-        no = next((event for event in made if event.kind in ("action.refused", "cut.refused")), None)
+        no = next(iter(refusals(made)), None)
         if no is not None:
             confirm = {"confirm": True} if no.data.get("confirm") else {}
             reason, possible_when = no.data["reason"], no.data["possible_when"]

@@ -11,6 +11,7 @@ from controller.api.event_text import event_json, kinds_saying
 from controller.api.spelling import nearest
 from controller.core.events import KINDS, read
 from controller.core.events.event import Entry
+from controller.core.events.rounds import RoundCompleted, RoundStarted, RoundVoided, VoidCompleted
 from controller.core.history import LATE, rebuild
 from controller.journal import JournalReader, StoredEvent
 
@@ -130,7 +131,7 @@ def _starts(reader: JournalReader, wanted: EventFilter) -> Iterator[tuple[Stored
     page_before = None
     while True:
         page = reader.search(
-            kind="round.started",
+            kind=RoundStarted.kind,
             before=page_before,
             having=[("round", wanted.round)] if wanted.round else (),
             since=wanted.since,
@@ -139,7 +140,7 @@ def _starts(reader: JournalReader, wanted: EventFilter) -> Iterator[tuple[Stored
             newest=True,
         )
         for start in reversed(page):
-            following = reader.search(kind="round.started", after=start.seq, limit=1)
+            following = reader.search(kind=RoundStarted.kind, after=start.seq, limit=1)
             yield start, following[0].seq if following else None
         if len(page) < PAGE:
             return
@@ -148,7 +149,7 @@ def _starts(reader: JournalReader, wanted: EventFilter) -> Iterator[tuple[Stored
 
 def _summary(reader: JournalReader, start: StoredEvent, next_seq: int | None) -> dict[str, Any]:
     ends = reader.events(
-        start.seq, None if next_seq is None else next_seq - 1, ("round.completed", "round.voided"), limit=1
+        start.seq, None if next_seq is None else next_seq - 1, (RoundCompleted.kind, RoundVoided.kind), limit=1
     )
     end = next(ends, None)
     return {
@@ -165,7 +166,7 @@ def _summary(reader: JournalReader, start: StoredEvent, next_seq: int | None) ->
 
 def find_round(reader: JournalReader, number: int) -> dict[str, Any]:
     """One round as `rebuild` explains it, with its events. Empty if there was none; UnreadableEvent may be raised."""
-    start = next(iter(reader.search(kind="round.started", having=[("round", number)], limit=1)), None)
+    start = next(iter(reader.search(kind=RoundStarted.kind, having=[("round", number)], limit=1)), None)
     if start is None:
         return {}
     events = list(reader.events(start.seq - 1, limit=LONGEST_ROUND))
@@ -181,8 +182,8 @@ def find_round(reader: JournalReader, number: int) -> dict[str, Any]:
 
 def round_at(reader: JournalReader, seq: int) -> int:
     """The round that is going on when this event happens; 0 if none."""
-    starts = reader.search(kind="round.started", before=seq, limit=1, newest=True)
+    starts = reader.search(kind=RoundStarted.kind, before=seq, limit=1, newest=True)
     if not starts:
         return 0
-    ended = next(reader.events(starts[0].seq, seq - 1, ("round.completed", "void.completed"), limit=1), None)
+    ended = next(reader.events(starts[0].seq, seq - 1, (RoundCompleted.kind, VoidCompleted.kind), limit=1), None)
     return 0 if ended else int(starts[0].data.get("round", 0))

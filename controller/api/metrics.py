@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
+from controller.core.events.decks import ShuffleCompleted
+from controller.core.events.devices import CycleCompleted, CycleFailed, CycleLost, DeviceJammed
+from controller.core.events.event import Entry, Event
+from controller.core.events.rounds import RoundCompleted, RoundVoided, StackTakenToHand
+from controller.core.events.table import ActionRefused
 from controller.core.rules.guards import age_ms
 from controller.daemon.daemon import Daemon
 
@@ -21,17 +25,18 @@ class Totals:
         self.jams: dict[str, int] = {}
         self.cycles: dict[str, int] = {}
 
-    def take(self, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> None:
+    def take(self, entry: Entry) -> None:
         """Add an event."""
-        if kind == "round.voided":
-            key = ",".join(clause) or "none"
-            self.voids[key] = self.voids.get(key, 0) + 1
-        elif kind == "stack.taken":
-            self.cards += data.get("kept", 0)
-        elif kind == "device.jammed":
-            self.jams[data["device"]] = self.jams.get(data["device"], 0) + 1
-        elif kind in ("cycle.completed", "cycle.failed", "cycle.lost") and "device" in data:
-            self.cycles[data["device"]] = self.cycles.get(data["device"], 0) + 1
+        match entry.event:
+            case RoundVoided():
+                key = ",".join(entry.clause) or "none"
+                self.voids[key] = self.voids.get(key, 0) + 1
+            case StackTakenToHand(kept=kept):
+                self.cards += kept
+            case DeviceJammed(device=device):
+                self.jams[device] = self.jams.get(device, 0) + 1
+            case CycleCompleted(device=device) | CycleFailed(device=device) | CycleLost(device=device):
+                self.cycles[device] = self.cycles.get(device, 0) + 1
 
 
 def _escape(value: object) -> str:
@@ -60,7 +65,10 @@ def exposition(daemon: Daemon, totals: Totals, screens: int) -> str:
     """All metrics as one text."""
     live, now_ms = daemon.live, daemon.now_ms
     state = live.state if live else None
-    counted = daemon.counted.get
+
+    def counted(event: type[Event]) -> list[tuple[dict[str, object], float]]:
+        return [({}, daemon.counted.get(event.kind, 0))]
+
     jams_per_thousand = [
         ({"device": name}, round(1000 * totals.jams.get(name, 0) / cycles, 3)) for name, cycles in totals.cycles.items()
     ]
@@ -68,14 +76,14 @@ def exposition(daemon: Daemon, totals: Totals, screens: int) -> str:
     cycles_ended = [({"device": device}, number) for device, number in totals.cycles.items()]
     out = [
         *_family("up", "gauge", "1 while the table is running, 0 while it is stopped.", [({}, int(live is not None))]),
-        *_family("rounds_total", "counter", "Rounds completed since the start.", [({}, counted("round.completed", 0))]),
+        *_family("rounds_total", "counter", "Rounds completed since the start.", counted(RoundCompleted)),
         *_family("voids_total", "counter", "Rounds voided, by clause.", voids),
         *_family("cards_total", "counter", "Cards dealt to hands.", [({}, totals.cards)]),
-        *_family("shuffles_total", "counter", "Shuffles completed.", [({}, counted("shuffle.completed", 0))]),
+        *_family("shuffles_total", "counter", "Shuffles completed.", counted(ShuffleCompleted)),
         *_family("cycles_total", "counter", "Cycles that ended, successfully or not.", cycles_ended),
         *_family("jams_total", "counter", "Jams.", [({"device": d}, n) for d, n in totals.jams.items()]),
         *_family("jams_per_thousand_cycles", "gauge", "Jams per thousand cycles.", jams_per_thousand),
-        *_family("refusals_total", "counter", "Actions refused.", [({}, counted("action.refused", 0))]),
+        *_family("refusals_total", "counter", "Actions refused.", counted(ActionRefused)),
         *_family("events_total", "counter", "Journal events since the start, by kind.",
                  [({"kind": kind}, number) for kind, number in sorted(daemon.counted.items())]),
         *_family("screens", "gauge", "Clients that read live events.", [({}, screens)]),

@@ -74,8 +74,8 @@ class Reads:
         self._journal.close()
 
     def _count(self, ts: str, events: list[Entry]) -> None:
-        for event in events:
-            self._totals.take(event.kind, event.clause, event.data)
+        for entry in events:
+            self._totals.take(entry)
 
     def _view(self) -> dict[str, Any]:
         """The table as the screen shows it."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from controller.core import ledger
 from controller.core.flows import Flow
-from controller.core.guide import UNCOUNTED, device_step, next_step, warning_step
+from controller.core.guide import device_step, next_step, warning_step
+from controller.core.guide_gathering import UNCOUNTED
 from controller.core.machines import DeckState, TableState
 from controller.core.names import capital, command_name, place_name, state_name
 from controller.core.rules.dealing import next_stack

@@ -36,6 +36,7 @@ from controller.cli.doctor import config_option, examination_of, finding_lines
 from controller.cli.options import force_option, json_option
 from controller.cli.output_file import check_overwrite, complete_file, file_errors
 from controller.cli.progress import Progress, waiting_for
+from controller.core.names import plural
 from controller.daemon.version import VERSION
 from controller.journal import JournalDamaged, JournalError, JournalReader, line
 
@@ -44,7 +45,7 @@ LOG_LINES = "5000"
 SECRET = re.compile(r"[\w-]*(secret|passw|passphrase|token|psk|key|pin)[\w-]*[\"']?\s*=", re.IGNORECASE)
 NEW_ENTRY = re.compile(r"\s*(\[|#|$|[\"']?[\w.-]+[\"']?\s*=)")
 
-Part = tuple[str, Callable[[], str | bytes]]
+ArchivePart = tuple[str, Callable[[], str | bytes]]
 
 
 def without_secrets(text: str) -> str:
@@ -61,7 +62,7 @@ def without_secrets(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def gather(examination: Examination) -> Iterator[Part]:
+def gather(examination: Examination) -> Iterator[ArchivePart]:
     """The names of the archive's parts, each with a function that makes its content or fails."""
     findings = list(examine(examination))
     yield "versions.json", lambda: _json(_versions())
@@ -226,4 +227,4 @@ def bundle_verb(file: Path | None, force: bool, daemon: Client | None, config_fi
         return
     for problem in problems:
         terminal.print_message(f"not included: {problem}")
-    terminal.print_line(f"{file}: {terminal.count(len(parts), 'part')}, {file.stat().st_size / 1000:.0f} kB", "green")
+    terminal.print_line(f"{file}: {plural(len(parts), 'part')}, {file.stat().st_size / 1000:.0f} kB", "green")

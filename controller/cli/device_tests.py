@@ -15,6 +15,7 @@ import click
 from controller.cli import terminal
 from controller.cli.options import Address, baud_option, json_option, lines_option
 from controller.cli.probe import counter_pairs, identity_fields, status_pairs
+from controller.core.names import plural
 from firmware_bridge.connection import DeviceError
 from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import message_fields
@@ -206,6 +207,6 @@ def conform_verb(
         if not only:
             terminal.print_wrapped("not covered  ", f"No message shows {'; '.join(OUTSIDE)}.", "yellow")
         text = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
-        terminal.print_line(f"{terminal.count(len(results), 'test')}: {text}", "red" if counts["failed"] else "green")
+        terminal.print_line(f"{plural(len(results), 'test')}: {text}", "red" if counts["failed"] else "green")
     terminal.print_message(AFTERWARDS)
     return 1 if counts["failed"] else 0

@@ -15,6 +15,7 @@ from controller.cli import terminal
 from controller.cli.client import Client, path_part
 from controller.cli.daemon_option import complete_device, daemon_errors, socket_option
 from controller.cli.options import json_option
+from controller.core.names import plural
 from firmware_bridge.wire.health import RoundTrip
 
 BAD_FRAMES = ("crc_errors", "cobs_errors", "length_errors")  # the counters of frames that arrived damaged
@@ -80,8 +81,8 @@ def _device_pairs(device: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if counters:
         yield (
             "link",
-            f"{terminal.count(counters['frames_in'], 'frame')} received, {bad_frames(counters)} damaged, "
-            f"{counters['resends']} resent, lost {terminal.count(counters['losses'], 'time')}",
+            f"{plural(counters['frames_in'], 'frame')} received, {bad_frames(counters)} damaged, "
+            f"{counters['resends']} resent, lost {plural(counters['losses'], 'time')}",
         )
     history = device.get("history")
     if history:

@@ -14,6 +14,7 @@ from controller.cli.daemon_option import optional_socket_option
 from controller.cli.options import json_option
 from controller.cli.progress import waiting_for
 from controller.cli.table_text import TextLine
+from controller.core.names import plural
 from controller.daemon.config import CONFIG_FILE
 
 COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
@@ -71,5 +72,5 @@ def finding_lines(findings: list[Finding]) -> list[TextLine]:
         if finding.fix:
             lines.append(TextLine(f"{' ' * len(head)}$ {finding.fix}"))
     wrong = sum(finding.verdict == "wrong" for finding in findings)
-    summary = f"{terminal.count(wrong, 'problem')}" if wrong else "nothing is wrong"
-    return [*lines, TextLine(f"{terminal.count(len(findings), 'finding')}: {summary}", "red" if wrong else "green")]
+    summary = f"{plural(wrong, 'problem')}" if wrong else "nothing is wrong"
+    return [*lines, TextLine(f"{plural(len(findings), 'finding')}: {summary}", "red" if wrong else "green")]

@@ -34,7 +34,7 @@ from controller.cli.table_text import clauses
 from controller.core.events import UnreadableEvent
 from controller.core.events.event import Entry
 from controller.core.history import impact, rebuild
-from controller.core.names import cards, place_name, spoken
+from controller.core.names import cards, place_name, plural, spoken
 from controller.journal import JournalForbidden, JournalReader, check
 
 
@@ -234,10 +234,8 @@ def impact_verb(deck: str, path: Path, as_json: bool) -> int:
     if as_json:
         terminal.print_json(rounds)
         return 0
-    stacks = terminal.count(sum(len(one["stacks"]) for one in rounds), "stack")
-    terminal.print_line(
-        f"deck {deck}: {terminal.count(len(rounds), 'round')} with {stacks} since its last correct count"
-    )
+    stacks = plural(sum(len(one["stacks"]) for one in rounds), "stack")
+    terminal.print_line(f"deck {deck}: {plural(len(rounds), 'round')} with {stacks} since its last correct count")
     for one in rounds:
         hands = ", ".join(f"{stack['target']} {stack['cards']}" for stack in one["stacks"])
         terminal.print_line(f"  round {one['round']}: {hands}")

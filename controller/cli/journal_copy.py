@@ -10,6 +10,7 @@ from controller.cli import terminal
 from controller.cli.journal_option import journal_errors, journal_option
 from controller.cli.options import force_option, json_option
 from controller.cli.output_file import check_overwrite, file_errors, unfinished
+from controller.core.names import plural
 from controller.journal import JournalReader
 
 
@@ -40,4 +41,4 @@ def copy(file: Path, force: bool, path: Path, as_json: bool) -> None:
     if as_json:
         terminal.print_json({"file": str(file), "events": head.seq, "head": head.hash})
     else:
-        terminal.print_line(f"{terminal.count(head.seq, 'event')}, head {head.hash}")
+        terminal.print_line(f"{plural(head.seq, 'event')}, head {head.hash}")

@@ -17,6 +17,7 @@ from controller.cli.options import force_option, json_option
 from controller.cli.output_file import complete_file
 from controller.cli.progress import Progress
 from controller.core.history import RoundNow
+from controller.core.names import plural
 from controller.journal import JournalReader
 from controller.journal.export import Span, csv_lines, json_lines, span
 
@@ -72,7 +73,7 @@ def export(
     if as_json and not to_stdout:
         terminal.print_json({"file": str(file), "events": part.count, **msgspec.to_builtins(part)})
         return
-    summary = f"{terminal.count(part.count, 'event')} from {part.first} to {part.last}, head {part.head}"
+    summary = f"{plural(part.count, 'event')} from {part.first} to {part.last}, head {part.head}"
     terminal.print_message(summary) if to_stdout else terminal.print_line(summary)
 
 

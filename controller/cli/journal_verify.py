@@ -16,6 +16,7 @@ from controller.cli.journal_option import journal_errors, journal_option, warn_i
 from controller.cli.options import json_option
 from controller.cli.output_file import file_errors
 from controller.cli.progress import Progress
+from controller.core.names import plural
 from controller.daemon.live_table import CODE_VERSION
 from controller.journal import Checkpoint, JournalDamaged, JournalForeign, JournalReader, StoredEvent, journal_id
 from controller.journal.export import LONGEST_LINE, Span, verify_lines
@@ -78,7 +79,7 @@ def verify(file: Path | None, path: Path, expect: Checkpoint | None, as_json: bo
         terminal.print_line("0 events: there is nothing to verify", "yellow")
         return 0
     part = "" if found.first == 1 else f" from {found.first} to {found.last}, after {found.prev}"
-    terminal.print_line(f"{terminal.count(found.count, 'event')}{part}, chain intact, head {found.head}", "green")
+    terminal.print_line(f"{plural(found.count, 'event')}{part}, chain intact, head {found.head}", "green")
     if verification.journal_id:
         terminal.print_line(f"journal id {verification.journal_id}")
     return 0

@@ -11,6 +11,7 @@ import click
 from controller.cli import terminal
 from controller.cli.options import Address, baud_option, json_option
 from controller.cli.progress import waiting_for
+from controller.core.names import plural
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import message_fields
@@ -176,17 +177,16 @@ def status_pairs(status: Status, first_event: int | None = None) -> list[tuple[s
 
 def counter_pairs(counters: Counters) -> list[tuple[str, str]]:
     """A device's counters as names and values."""
-    count = terminal.count
     return [
         (
             "since boot",
-            f"{count(counters.effects, 'command')}, {count(counters.cycles, 'cycle')}, "
-            f"{count(counters.cards_moved, 'card')}, {count(counters.stacks, 'stack')}, "
-            f"{count(counters.jams, 'jam')}, {count(counters.faults, 'fault')}",
+            f"{plural(counters.effects, 'command')}, {plural(counters.cycles, 'cycle')}, "
+            f"{plural(counters.cards_moved, 'card')}, {plural(counters.stacks, 'stack')}, "
+            f"{plural(counters.jams, 'jam')}, {plural(counters.faults, 'fault')}",
         ),
         (
             "link",
-            f"{count(counters.frames_in, 'frame')} received, {counters.frames_bad} damaged, "
-            f"{count(counters.resends, 'resend')}",
+            f"{plural(counters.frames_in, 'frame')} received, {counters.frames_bad} damaged, "
+            f"{plural(counters.resends, 'resend')}",
         ),
     ]

@@ -15,6 +15,7 @@ from typing import Any
 import click
 import msgspec
 
+from controller.core.names import plural
 from firmware_bridge.wire.health import RoundTrip
 
 GAP = "  "
@@ -108,11 +109,6 @@ def _colours() -> bool | None:
 # --- values as text -------------------------------------------------------------------------------------------------
 
 
-def count(number: int, noun: str) -> str:
-    """A number and its noun, such as `1 frame` or `2 frames`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def duration(milliseconds: int) -> str:
     """A duration in its two largest units, such as `1 h 5 min`."""
     seconds = milliseconds // 1000
@@ -134,4 +130,4 @@ def round_trip(measured: RoundTrip | None) -> str:
     if measured is None:
         return "not measured"
     percentiles = f"minimum {measured.min_ms:.1f}, 99th percentile {measured.p99_ms:.1f}"
-    return f"{measured.median_ms:.1f} ms ({percentiles}, {count(measured.samples, 'sample')})"
+    return f"{measured.median_ms:.1f} ms ({percentiles}, {plural(measured.samples, 'sample')})"

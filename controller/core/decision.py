@@ -115,9 +115,9 @@ def _when(machine: StateMachine[Any], event: type[Event]) -> str:
     return f"the {machine.name} is {when}"
 
 
-Handler = Callable[[Decision, Any], Refusal | None]
-HANDLERS: Final[dict[type, Handler]] = {}  # the handler of each type of action
-F = TypeVar("F", bound=Handler)
+ActionHandler = Callable[[Decision, Any], Refusal | None]
+HANDLERS: Final[dict[type, ActionHandler]] = {}  # the handler of each type of action
+F = TypeVar("F", bound=ActionHandler)
 
 
 def handles(*types: type) -> Callable[[F], F]:

@@ -12,7 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from controller.core.decision import cite
-from controller.core.guide import allowed_actions, current_step, gather_step, removal_step, with_correction
+from controller.core.guide import allowed_actions, current_step, with_correction
+from controller.core.guide_gathering import gather_step, removal_step
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.gathering import GATHERED_STATES, UNABLE
 from controller.core.rules.guards import (
@@ -57,7 +58,7 @@ class Flow(msgspec.Struct, frozen=True):
     step: Step | None
 
 
-_Part = tuple[Task, Callable[[], Step]]  # a task, and how it is done now
+_FlowPart = tuple[Task, Callable[[], Step]]  # a task, and how it is done now
 
 
 def flows(state: State) -> list[tuple[Goal, str, str]]:
@@ -89,7 +90,7 @@ def _title(goal: Goal, about: str) -> str:
 # --- the goals ------------------------------------------------------------------------------------------------------
 
 
-def _close(state: State, about: str, now_ms: int) -> list[_Part]:
+def _close(state: State, about: str, now_ms: int) -> list[_FlowPart]:
     close: Offer = {"action": "close_table"}
     why = "All cards are out of the devices. The decks leave the table."
     closed = Task("A floorperson closes the table", state.table is TableState.CLOSED)
@@ -100,7 +101,7 @@ def _close(state: State, about: str, now_ms: int) -> list[_Part]:
     ]
 
 
-def _change_deck(state: State, deck: str, now_ms: int) -> list[_Part]:
+def _change_deck(state: State, deck: str, now_ms: int) -> list[_FlowPart]:
     gone = deck in state.retired
     enough = gone and len(state.decks) >= decks_wanted(state)
     opened = all(found.state not in {*UNOPENED, DeckState.LOCKED_OUT} for found in state.decks.values())
@@ -118,7 +119,7 @@ def _change_deck(state: State, deck: str, now_ms: int) -> list[_Part]:
     ]
 
 
-def _out_of_service(state: State, device: str, now_ms: int) -> list[_Part]:
+def _out_of_service(state: State, device: str, now_ms: int) -> list[_FlowPart]:
     out, decks = not in_service(state, device), inside(state, device)
     unable = state.devices[device].state in UNABLE or bool(state.devices[device].hindered)
     covered = (
@@ -148,7 +149,7 @@ _PARTS = {Goal.CLOSE: _close, Goal.CHANGE_DECK: _change_deck, Goal.OUT_OF_SERVIC
 # --- tasks of several goals -----------------------------------------------------------------------------------------
 
 
-def _round_over(state: State, now_ms: int) -> list[_Part]:
+def _round_over(state: State, now_ms: int) -> list[_FlowPart]:
     """A round is played to its end, or its void is completed."""
     if state.round is None:
         return [(Task("No round is in progress", True), _never)]
@@ -158,7 +159,7 @@ def _round_over(state: State, now_ms: int) -> list[_Part]:
     return [(Task(text, False), lambda: current_step(state, now_ms))]
 
 
-def _deck_out(state: State, name: str) -> _Part:
+def _deck_out(state: State, name: str) -> _FlowPart:
     """A deck comes out of the device, the manual shoe or the hand."""
     deck = state.decks[name]
     done = not elsewhere(deck) and deck.state not in (DeckState.IN_PLAY, DeckState.VOIDED)

@@ -100,7 +100,7 @@ class _RoundStory:
         elif isinstance(event, CardFoundFaceUp):
             facts["face_up"] += 1
             for place, _, cards in event.moves:
-                if place == event.target:  # it lay in that hand already
+                if place == event.target:  # it was in that hand already
                     facts["hands"][place]["cards"] -= cards
         elif isinstance(event, HandCollected):
             facts["collected"].append(event.target)

@@ -32,8 +32,8 @@ DEALER: Final = "dealer"
 IN_DEVICE: Final = {"shuffler": (INFEED, SHELVES, OUTPUT, TRAY), "shoe": (SHOE, HELD, EXIT)}
 DEVICE_OF: Final = {place: device for device, places in IN_DEVICE.items() for place in places}
 
-Cards = dict[str, int]
-Move = tuple[str, str, int]  # from, to, cards
+CardCounts = dict[str, int]
+Move = tuple[str, str, int]  # from, to, how many cards
 
 
 def seat(number: int) -> str:
@@ -41,12 +41,12 @@ def seat(number: int) -> str:
     return f"seat{number}"
 
 
-def fresh(size: int) -> Cards:
+def fresh(size: int) -> CardCounts:
     """A deck that has just come to the table."""
     return {TABLE: size}
 
 
-def move(cards: Cards, moves: Iterable[Sequence[Any]]) -> None:
+def move(cards: CardCounts, moves: Iterable[Sequence[Any]]) -> None:
     """Carry out moves; those read from a journal are lists. A place without cards is not listed."""
     source: str
     target: str
@@ -64,7 +64,7 @@ def move(cards: Cards, moves: Iterable[Sequence[Any]]) -> None:
             cards.pop(target, None)
 
 
-def count(cards: Cards, places: Iterable[str]) -> int:
+def count(cards: CardCounts, places: Iterable[str]) -> int:
     """How many cards are in these places together."""
     total = 0
     for place in places:
@@ -72,12 +72,14 @@ def count(cards: Cards, places: Iterable[str]) -> int:
     return total
 
 
-def within_reach(cards: Cards) -> bool:
+def within_reach(cards: CardCounts) -> bool:
     """Whether people could take cards of this deck: some are neither in a device nor declared missing."""
     return any(place not in DEVICE_OF and place != GONE for place in cards)
 
 
-def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str, rest: str = MISSING) -> list[Move]:
+def emptying_moves(
+    cards: CardCounts, places: Iterable[str], number: int, target: str, rest: str = MISSING
+) -> list[Move]:
     """The moves when these places are emptied and `number` cards are counted on their way to the target.
 
     If the ledger has more there, the others go to `rest`; if it has fewer, the surplus comes from MISSING.
@@ -97,14 +99,14 @@ def emptying_moves(cards: Cards, places: Iterable[str], number: int, target: str
     return moves
 
 
-def partial_moves(cards: Cards, place: str, number: int, target: str) -> list[Move]:
+def partial_moves(cards: CardCounts, place: str, number: int, target: str) -> list[Move]:
     """The moves when `number` cards leave a place and others stay."""
     there = min(cards.get(place, 0), number)
     moves = [(place, target, there)] if there else []
     return moves + ([(MISSING, target, number - there)] if number > there else [])
 
 
-def changing_moves(cards: Cards, wanted: Cards) -> list[Move]:
+def changing_moves(cards: CardCounts, wanted: CardCounts) -> list[Move]:
     """The moves that turn one distribution of the same cards into another."""
     left = {place: cards.get(place, 0) - wanted.get(place, 0) for place in {**cards, **wanted}}
     moves: list[Move] = []
@@ -118,7 +120,7 @@ def changing_moves(cards: Cards, wanted: Cards) -> list[Move]:
     return moves
 
 
-def fault(cards: Cards, size: int) -> str:
+def fault(cards: CardCounts, size: int) -> str:
     """What is wrong with a ledger; empty if nothing is. MISSING and GONE are negative if there are too many cards."""
     total = least = 0
     for number in cards.values():

@@ -138,15 +138,15 @@ def sentence(text: str) -> str:
     return f"{capital(text)}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
 
 
-def canonical(name: str) -> str:
+def stored_name(name: str) -> str:
     """The form in which the names of decks and backs are stored: `Red ` becomes red."""
     return " ".join(name.split()).casefold()
 
 
 def known_name(name: str, known: Iterable[str]) -> str:
     """The name that is known in another form, as an older version may have stored it; otherwise its stored form."""
-    wanted = canonical(name)
-    alike = [each for each in known if canonical(each) == wanted]
+    wanted = stored_name(name)
+    alike = [each for each in known if stored_name(each) == wanted]
     return name if name in alike else next(iter(alike), wanted)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from controller.core.enforcement import enforces
-from controller.core.names import canonical, spoken
+from controller.core.names import spoken, stored_name
 from controller.core.refusal import Refusal
 from controller.games import rulebook_of
 from controller.games.dragon_poker import DRAGON_POKER
@@ -102,7 +102,7 @@ def _two_decks(setup: Setup) -> Refusal | None:
 
 @enforces(Rule.BACKS_DIFFER)
 def _backs(setup: Setup) -> Refusal | None:
-    backs = {canonical(back) for back in setup.backs}
+    backs = {stored_name(back) for back in setup.backs}
     if len(backs) == len(setup.backs) and all(backs):
         return None
     return Refusal("the two decks have backs of the same colour", "the backs differ", (Rule.BACKS_DIFFER,))

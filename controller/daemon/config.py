@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from controller.core.names import canonical
+from controller.core.names import stored_name
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
 from controller.games import GAMES, game_named
 from controller.games.game import Method
@@ -117,7 +117,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
         assert game is not None  # checked when the configuration was read
         return Setup(
             method=table.method,
-            backs=tuple(canonical(back) for back in table.backs),
+            backs=tuple(stored_name(back) for back in table.backs),
             shuffler=kind,
             hold_dealer=table.hold_dealer,
             seats=table.seats,

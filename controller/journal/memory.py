@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Self
 
-from controller.journal.base import BaseJournal
+from controller.journal.base_journal import BaseJournal
 from controller.journal.chain import check_known, from_row, link, verify
 from controller.journal.errors import JournalDamaged, JournalStopped
 from controller.journal.records import START, Checkpoint, EventRow, NewEvent, StoredEvent
@@ -57,7 +57,7 @@ class MemoryJournal(BaseJournal):
 
     def mark_verified(self, checkpoint: Checkpoint) -> None:
         """Record up to where the chain was verified, for verified()."""
-        self._check_verified(checkpoint)
+        check_known(checkpoint, self.event(checkpoint.seq))
         self._verified = checkpoint
 
     # --- reading ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from controller.journal.base import BaseJournal
+from controller.journal.base_journal import BaseJournal
 from controller.journal.chain import check_known, from_row, verify
 from controller.journal.errors import (
     JournalDamaged,

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from controller.journal.chain import link
+from controller.journal.chain import check_known, link
 from controller.journal.errors import (
     JournalAbsent,
     JournalBusy,
@@ -172,7 +172,7 @@ class Journal(JournalReader):
 
     def mark_verified(self, checkpoint: Checkpoint) -> None:
         """Record up to where the chain was verified, for verified(). A failure here does not stop the appends."""
-        self._check_verified(checkpoint)
+        check_known(checkpoint, self.event(checkpoint.seq))
         self._write_beside([(_INSERT_VERIFIED, (checkpoint.seq, bytes.fromhex(checkpoint.hash)))])
 
     def withdraw_verified(self) -> None:

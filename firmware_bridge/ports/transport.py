@@ -190,15 +190,15 @@ async def open_port(
 
 # ---- shared by both kinds of port ----
 
-Opened = TypeVar("Opened")
+NewPort = TypeVar("NewPort")
 _OPENING = ThreadPoolExecutor(8, "port")  # its own threads: other blocking work does not delay a reconnection
 
 
-async def open_in_thread(opener: Callable[[], Opened], undo: Callable[[Opened], None], name: str) -> Opened:
+async def open_in_thread(opener: Callable[[], NewPort], undo: Callable[[NewPort], None], name: str) -> NewPort:
     """Run a blocking opener in a thread; if it finishes after the time limit or a cancellation, undo it."""
     work = _OPENING.submit(opener)
 
-    def undo_late(done: Future[Opened]) -> None:
+    def undo_late(done: Future[NewPort]) -> None:
         # Whether the loop still runs or not. In a thread of its own, because undoing may block.
         if not done.cancelled() and done.exception() is None:
             threading.Thread(target=undo, args=(done.result(),), name=f"{name} undo").start()

@@ -453,10 +453,3 @@ def _decode(data: bytes) -> Message | BadMessage:
         return decode_from_host(data)
     except BadMessage as bad:
         return bad
-
-
-def decode_traffic(records: Iterable[Record]) -> Iterator[DecodedLine]:
-    """Decode all of these records."""
-    traffic = Traffic()
-    for record in records:
-        yield from traffic.feed(record)

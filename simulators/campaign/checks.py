@@ -44,9 +44,9 @@ CHECKS: Final = {
     "stopped shoe": "a round whose shoe is exchanged for another in mid-deal is void",
     "table cleared": "when a round starts, no card is in a hand or at an exit",
     "void complete": "a void returns the wagers and leaves no card behind",
-    "warning latched": "a warning stands until it is cleared",
+    "warning latched": "a warning stays until it is cleared",
     "warning cleared rightly": "its cause is gone, and a person who may do it has cleared it",
-    "no round under a warning": "no round starts while a warning stands or a device is jammed",
+    "no round under a warning": "no round starts while there is a warning or a device is jammed",
     "written first": "what a device does was in the journal first",
     "done once": "no command is carried out twice",
     "event kept": "every event of a device is in the journal, once, in order, before the device may forget it",
@@ -116,13 +116,13 @@ class Books:
             if name in unseen:
                 continue
             for places, spots in _GROUPS:
-                lying = self.lying(name, spots)
+                there = self.cards_at(name, spots)
                 believed = sum(deck.cards.get(place, 0) for place in places)
-                text = f"deck {name} in {', '.join(places)}: {believed} believed, {lying} there"
-                self.check("ledger is true", lying == believed, text)
+                text = f"deck {name} in {', '.join(places)}: {believed} believed, {there} there"
+                self.check("ledger is true", there == believed, text)
         step = house.live.table.next_step(house.now)
-        told = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
-        self.check("no undealt card named", not told, step)
+        named = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
+        self.check("no undealt card named", not named, step)
         self._replay()
 
     def end(self) -> None:
@@ -164,7 +164,7 @@ class Books:
     def piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]
 
-    def lying(self, deck: str, where: Iterable[CardPlace | Spot]) -> int:
+    def cards_at(self, deck: str, where: Iterable[CardPlace | Spot]) -> int:
         spots: list[Spot] = []
         for place in where:
             spots += [place] if isinstance(place, Spot) else self.house.cards.spots(place)

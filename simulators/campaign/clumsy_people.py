@@ -243,7 +243,7 @@ class ClumsyPeople(People):
         if deck in self.unlucky.state.decks and self.unlucky.state.decks[deck].state is DeckState.MIXED:
             self.press(act.LoadDeck(deck=deck, **dealer))
 
-    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
+    def perform(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
         """Somebody reports an action; or forgets to, or does it twice, or two do it at once."""
         role = role or kind.roles[0]
         self.pause()
@@ -291,7 +291,7 @@ class ClumsyPeople(People):
         """A whole round; bets that are closed too early may be closed once more."""
         if self.hasty_bets and self.unlucky.state.table is TableState.BETTING:
             self.hasty_bets, wagered = False, self.witness.wagered
-            early = self.tell(act.CloseBets)
+            early = self.perform(act.CloseBets)
             closed = bool(early) and taken(early)
             self.witness.check("dealt in order", not closed or wagered, "bets are closed, and nobody has wagered")
         return super().play(seats)
@@ -365,14 +365,14 @@ class ClumsyPeople(People):
             if name == "shoe" and self.unlucky.now < self.covered_until:
                 continue
             if device.state is DeviceState.OUT_OF_SERVICE and not self._is_dead(name):
-                return taken(self.tell(act.PutInService, device=name))
+                return taken(self.perform(act.PutInService, device=name))
         needed = {Method.AUTOMATED_SHOE: "shoe", Method.HAND: "shuffler"}.get(wanted)
         if state.method is wanted or (needed and not in_service(state, needed)):
             return False
         for name, deck in state.decks.items():
             if deck.state is DeckState.LOADED:
-                return taken(self.tell(act.UnloadDeck, deck=name))
-        return taken(self.tell(act.ChangeMethod, method=wanted))
+                return taken(self.perform(act.UnloadDeck, deck=name))
+        return taken(self.perform(act.ChangeMethod, method=wanted))
 
     def _tidy_rack(self) -> None:
         """Spare cards without their deck do not stay in the rack."""

@@ -13,7 +13,7 @@ import click
 
 from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Shift, draw
 from simulators.campaign.planted_defects import DEFECTS, RATE
-from simulators.campaign.report import Report, as_html, as_json, as_text
+from simulators.campaign.report import CampaignReport, as_html, as_json, as_text
 from simulators.campaign.run import (
     CALM,
     CampaignResult,
@@ -104,7 +104,7 @@ def run_campaign(
     seconds = time.monotonic() - start
     shrunk = [_shrunk(seed, rate, violation, only_option(only), defect) for violation in total.violations]
     total.violations = [violation for _, violation in shrunk]
-    report = Report(
+    report = CampaignReport(
         seed=seed,
         rounds=total.rounds,
         faults=sum(total.faults.values()),

@@ -37,7 +37,7 @@ OF_PEOPLE: Final = (
     "open_door",
     "dropped_card",
     "short_cut",  # the cover card goes in too near the top, or not at all
-    "early_clear",  # a dealer clears every warning that stands
+    "early_clear",  # a dealer clears every warning
     "ignored_warning",  # people go on and leave it for a while
     "long_pause",
 )

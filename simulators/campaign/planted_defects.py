@@ -85,10 +85,14 @@ def _other_deck_not_asked_for() -> list[Swap]:
 
 @defect("a shuffle that left a card behind counts as done", "short_feed", setup=COUNTS_NOT)
 def _broken_shuffle_accepted() -> list[Swap]:
+    return _incomplete_as_complete("Shuffle")
+
+
+def _incomplete_as_complete(command: str) -> list[Swap]:
     right = devices._cycle_done
 
     def done(d: Decision, name: str, given: Any, cycle: Any) -> None:
-        if given.name == "Shuffle" and cycle.outcome is Outcome.INCOMPLETE:
+        if given.name == command and cycle.outcome is Outcome.INCOMPLETE:
             cycle = msgspec.structs.replace(cycle, outcome=Outcome.COMPLETE)
         right(d, name, given, cycle)
 
@@ -150,13 +154,8 @@ def _wrong_stack_accepted() -> list[Swap]:
     def taken(d: Decision, given: Any, number: int) -> None:
         right_taken(d, given, -1)
 
-    def done(d: Decision, name: str, given: Any, cycle: Any) -> None:
-        if given.name == "Dispense" and cycle.outcome is Outcome.INCOMPLETE:
-            cycle = msgspec.structs.replace(cycle, outcome=Outcome.COMPLETE)
-        right_done(d, name, given, cycle)
-
-    right_taken, right_done = dealing.taken, devices._cycle_done
-    return [*everywhere(right, presented), *everywhere(right_taken, taken), *everywhere(right_done, done)]
+    right_taken = dealing.taken
+    return [*everywhere(right, presented), *everywhere(right_taken, taken), *_incomplete_as_complete("Dispense")]
 
 
 @defect("the deal begins at the dealer's right")
@@ -231,7 +230,7 @@ def _warning_clears_itself() -> list[Swap]:
     return [(CHANGES, WarningCauseGone, change)]
 
 
-@defect("a warning can be cleared while its cause stands", "early_clear", "jam", "power_loss")
+@defect("a warning can be cleared while its cause persists", "early_clear", "jam", "power_loss")
 def _warning_cleared_too_early() -> list[Swap]:
     def clear(d: Decision, act: Any) -> None:
         if act.warning in d.state.warnings:

@@ -14,7 +14,7 @@ from simulators.campaign.planted_defects import WITHIN
 from simulators.campaign.run import CampaignResult, HuntResult
 
 
-class Report(msgspec.Struct):
+class CampaignReport(msgspec.Struct):
     """Everything that is reported at the end."""
 
     seed: int
@@ -34,7 +34,7 @@ class Report(msgspec.Struct):
         return not self.violations and all(found.caught_by for found in self.defects)
 
 
-def as_json(report: Report) -> bytes:
+def as_json(report: CampaignReport) -> bytes:
     """One object; `violations` is a number."""
     result = report.result
     plain: dict[str, Any] = {
@@ -64,7 +64,7 @@ def as_json(report: Report) -> bytes:
     return msgspec.json.encode(plain)
 
 
-def as_text(report: Report) -> str:
+def as_text(report: CampaignReport) -> str:
     """For a terminal."""
     result = report.result
     lines = []
@@ -113,7 +113,7 @@ polyline{fill:none;stroke:#3a6ea5;stroke-width:1.5}
 polyline{stroke:#7fb0e6}.ok{color:#7fd493}.bad{color:#ff8a80}}"""
 
 
-def as_html(report: Report) -> str:
+def as_html(report: CampaignReport) -> str:
     """One file with its styles and plots."""
     result = report.result
     verdict = "ok" if report.good else "bad"

@@ -140,10 +140,10 @@ def _plain(counter: Counter[str]) -> dict[str, int]:
 
 def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, text: str) -> Violation:
     try:
-        told = story(house)
+        lines = story(house)
     except Exception as error:  # the table may be broken in any way; the violation matters more than its story
-        told = [f"The story cannot be written: {type(error).__name__}: {error}"]
-    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3), told)
+        lines = [f"The story cannot be written: {type(error).__name__}: {error}"]
+    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3), lines)
 
 
 def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mishap]) -> None:

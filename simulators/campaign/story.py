@@ -51,15 +51,15 @@ def _line(entry: Entry) -> str:
 
 def _cards(house: UnluckyHouse) -> list[str]:
     """For each deck at the table, and each that has left its pile: the ledger, and the physical cards."""
-    lying: dict[str, Counter[str]] = {}
+    seen: dict[str, Counter[str]] = {}
     for place in CardPlace:
         for spot in house.cards.spots(place):
             for card in house.cards.pile(spot):
                 spare = ", a spare" * (card.index >= DECK_SIZE)
-                lying.setdefault(card.deck, Counter())[f"{_place(spot, house.decks)}{spare}"] += 1
+                seen.setdefault(card.deck, Counter())[f"{_place(spot, house.decks)}{spare}"] += 1
     lines = []
     for name in house.decks:
-        at = lying.get(name, Counter())
+        at = seen.get(name, Counter())
         deck = house.state.decks.get(name)
         if deck is None and set(at) <= {_pile(name), "the floor, a spare"}:
             continue

@@ -73,7 +73,7 @@ class Witness(DeckWitness):
         self._jammed_since: dict[str, float] = {}
         self._turned_over: set[int] = set()  # rounds whose hands may be revealed
         self._void_rounds: set[int] = set()
-        self._out_then: dict[int, Counter[str]] = {}  # the kinds that lay outside the shoe when a stack was taken
+        self._out_then: dict[int, Counter[str]] = {}  # the kinds that were outside the shoe when a stack was taken
         self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
             "deck.accepted_prepared": self._accepted,
@@ -290,7 +290,7 @@ class Witness(DeckWitness):
         self.check("young deck", age_s < life_s, f"deck {deck} is {age_s:.0f} s old")
         if two:
             other = next(name for name in self._backs if name != deck)
-            there = self.lying(other, IN_SHUFFLER)
+            there = self.cards_at(other, IN_SHUFFLER)
             self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
             strange = self.house.stranger("shuffler") and house.now - self.house.exchanged_at["shuffler"] > NOTICED_S
             self.check("other deck shuffled", not strange, "another device is in the shuffler's place")
@@ -428,7 +428,7 @@ class Witness(DeckWitness):
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} are still on the table")
         places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, EXITS["shoe"], CardPlace.RACK)
-        left = self.lying(deck, places)
+        left = self.cards_at(deck, places)
         self.check("void complete", not left, f"{left} cards of deck {deck} are in hands, shoe or rack")
         self.recoveries["voids completed"] += 1
         self._uncounted = self._uncounted_of[deck] = 0

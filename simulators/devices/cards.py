@@ -100,7 +100,7 @@ class Cards:
     def __init__(self, decks: Iterable[str], spares: Iterable[tuple[str, Kind]] = ()) -> None:
         """Lay out whole decks, and spare cards on the floor.
 
-        The decks, named by the colour of their backs, lie on TABLE spots 0, 1, ... in that order. A spare is
+        The decks, named by the colour of their backs, are on TABLE spots 0, 1, ... in that order. A spare is
         (back, kind); one with the back of a deck is numbered on from the cards of that deck.
         """
         self._piles: dict[Spot, list[Card]] = {}
@@ -203,7 +203,7 @@ class Cards:
     def pick(self, deck: str, source: Spot, target: Spot) -> int:
         """Move the cards of a deck out of a pile one by one from the top, each on top of the one before; how many.
 
-        A spare card comes along, and is seen where it lies alone. Nobody sees it among the cards of another deck.
+        A spare card comes along, and is seen where it is alone. Nobody sees it among the cards of another deck.
         """
         pile, joined = self._pile(source), self._pile(target)
         if self._of[deck].isdisjoint(pile) and not (len(pile) == 1 and pile[0].deck == deck):
@@ -281,7 +281,7 @@ class Cards:
         """Raise AssertionError unless each card of the table is in exactly one place, and no other card is."""
         self._look_everywhere()
         # Not an assert statement, which python -O leaves out. The length finds a card that is there twice.
-        lying = [card for pile in self._piles.values() for card in pile]
-        if len(lying) != self.total or set(lying) != self._all:
-            lost = [f"{card.deck} {card.index}" for card in self._all.difference(lying)]
-            raise AssertionError(f"{len(lying)} cards lie where {self.total} should; missing: {lost}")
+        there = [card for pile in self._piles.values() for card in pile]
+        if len(there) != self.total or set(there) != self._all:
+            lost = [f"{card.deck} {card.index}" for card in self._all.difference(there)]
+            raise AssertionError(f"{len(there)} cards were found, expected {self.total}; missing: {lost}")

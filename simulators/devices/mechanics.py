@@ -64,8 +64,8 @@ FOUND_BY_SELF_TEST: Final = (
 
 # What a cycle's generator yields: waiting times, and at its end its course and the number of cards counted. What the
 # device reports then is in the table of worked sequences.
-Steps = Generator[float, None, tuple[Course, int]]
-Report = Callable[..., None]
+CycleSteps = Generator[float, None, tuple[Course, int]]
+ReportEvent = Callable[..., None]
 TakenStacks = dict[int, list[int]]  # the kinds of the cards that people took, by the command that put them out
 
 
@@ -101,7 +101,7 @@ class Mechanics(ABC):
         self.way_blocked = False  # a jam that no person has removed yet
         self._broken = False
         self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
-        self.report: Report = _to_nobody  # the firmware's, while there is power
+        self.report: ReportEvent = _to_nobody  # the firmware's, while there is power
         self.cycle_started: Callable[[], None] = lambda: None
         self.clock: Callable[[], float] | None = None  # virtual time: if given, cycles can sleep
         self.woken: Callable[[], None] = lambda: None
@@ -109,7 +109,7 @@ class Mechanics(ABC):
         self._armed: dict[FaultName, int] = {}  # fault → cards that still move correctly
         self._next_time: set[FaultName] = set()  # faults that wait for the beginning of a cycle
         self._still = False  # no card moves with the next step of the cycle
-        self._steps: Steps | None = None
+        self._steps: CycleSteps | None = None
         self.deadline = math.inf  # when the next card moves
         self._started = 0.0
         self._presented_by = 0  # the command whose cards are at the exit
@@ -289,7 +289,7 @@ class Mechanics(ABC):
     def arm(self, fault: FaultName, after_cards: int = 0) -> None:
         """Make this go wrong when the next card moves, or this many cards later.
 
-        A card that gets in or lies face up without waiting for others does so before the first card of a cycle.
+        A card that gets in or is face up without waiting for others does so before the first card of a cycle.
         """
         self.wake()
         self._armed[fault] = after_cards
@@ -328,7 +328,7 @@ class Mechanics(ABC):
         """Why this command is not possible with the cards where they are."""
 
     @abstractmethod
-    def _cycle(self, command: AnyCommand) -> Steps:
+    def _cycle(self, command: AnyCommand) -> CycleSteps:
         """The steps of a command's cycle, for the commands that move cards."""
 
     @abstractmethod
@@ -476,11 +476,11 @@ class Mechanics(ABC):
         self._still = False
         self.deadline = math.inf
 
-    def _clear_jam(self) -> Steps:
+    def _clear_jam(self) -> CycleSteps:
         yield self.check_s
         return (Course.JAM if self.way_blocked else COMPLETE), 0
 
-    def _self_test(self) -> Steps:
+    def _self_test(self) -> CycleSteps:
         """Find faults of motors and sensors before they do harm."""
         yield self.check_s
         self._failed_parts = [(code, text) for fault, code, text in FOUND_BY_SELF_TEST if fault in self._armed]

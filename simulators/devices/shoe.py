@@ -20,7 +20,7 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.sequences import Course
 from simulators.devices.cards import DECK_SIZE, TOP, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
-from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
+from simulators.devices.mechanics import COMPLETE, FLOOR, CycleSteps, Mechanics, after
 
 SHOE: Final = Spot(CardPlace.SHOE)
 HELD: Final = Spot(CardPlace.HELD)
@@ -100,14 +100,14 @@ class ShoeMechanics(Mechanics):
                 return Reason.EXIT_OCCUPIED
         return None
 
-    def _cycle(self, command: AnyCommand) -> Steps:
+    def _cycle(self, command: AnyCommand) -> CycleSteps:
         if isinstance(command, Dispense):
             return self._dispense(command)
         if isinstance(command, Release):
             return self._release(command)
         return self._eject(command)
 
-    def _dispense(self, command: Dispense) -> Steps:
+    def _dispense(self, command: Dispense) -> CycleSteps:
         cards = self.cards
         target = HELD if command.hold else self.exit
         if not command.hold:  # if the cycle does not finish, these are its cards, but not a stack
@@ -149,14 +149,14 @@ class ShoeMechanics(Mechanics):
         self.cards_moved += len(self.cards.deal(command.cards, SHOE, target))
         return self._dispensed(command, target)
 
-    def _release(self, command: AnyCommand) -> Steps:
+    def _release(self, command: AnyCommand) -> CycleSteps:
         yield self.present_s
         self.cards.move_all(HELD, self.exit)
         counted = self._counted(self.cards.count(self.exit))
         self._presented(command, self.exit, dealt=True)
         return COMPLETE, counted
 
-    def _eject(self, command: AnyCommand) -> Steps:
+    def _eject(self, command: AnyCommand) -> CycleSteps:
         yield self.eject_s
         moved = len(self.cards.move_all(SHOE, self.exit)) + len(self.cards.move_all(HELD, self.exit))
         self.cards_moved += moved

@@ -20,7 +20,7 @@ from firmware_bridge.wire.messages import (
 from firmware_bridge.wire.sequences import Course
 from simulators.devices.cards import BOTTOM, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
-from simulators.devices.mechanics import COMPLETE, FLOOR, Mechanics, Steps, after
+from simulators.devices.mechanics import COMPLETE, FLOOR, CycleSteps, Mechanics, after
 from simulators.devices.shuffling import Shelf
 from simulators.devices.shuffling import ShuffleModel as Shuffling
 
@@ -87,14 +87,14 @@ class ShufflerMechanics(Mechanics):
                 return Reason.EXIT_OCCUPIED
         return None
 
-    def _cycle(self, command: AnyCommand) -> Steps:
+    def _cycle(self, command: AnyCommand) -> CycleSteps:
         if isinstance(command, Shuffle):
             return self._shuffle(command)
         if isinstance(command, Deliver):
             return self._deliver(command)
         return self._eject(command)
 
-    def _shuffle(self, command: Shuffle) -> Steps:
+    def _shuffle(self, command: Shuffle) -> CycleSteps:
         cards = self.cards
         if self._begins_with(FaultName.EXTRA_CARD):
             self._spare_gets_in(INFEED)
@@ -148,7 +148,7 @@ class ShufflerMechanics(Mechanics):
         self.cards_moved += len(pile) * self.way.passes
         return self._shuffled(command)
 
-    def _deliver(self, command: Deliver) -> Steps:
+    def _deliver(self, command: Deliver) -> CycleSteps:
         yield self.deliver_s
         into_shoe = self.can(Capability.FEEDS_SHOE)
         moved = len(self.cards.move_all(OUTPUT, SHOE if into_shoe else self.exit))
@@ -160,7 +160,7 @@ class ShufflerMechanics(Mechanics):
             self._present(command, dealt=False)
         return COMPLETE, counted
 
-    def _eject(self, command: AnyCommand) -> Steps:
+    def _eject(self, command: AnyCommand) -> CycleSteps:
         yield self.deliver_s
         moved = 0
         for spot in [INFEED, *self.cards.spots(CardPlace.SHELVES), OUTPUT]:

@@ -18,6 +18,6 @@ from simulators.faulty_firmware import (  # noqa: F401 - they fill the list
     reports,
     session,
 )
-from simulators.faulty_firmware.book import DEFECTS, MECHANICAL, MechanicalDefect
+from simulators.faulty_firmware.defect_lists import DEFECTS, MECHANICAL, MechanicalDefect
 
 __all__ = ["DEFECTS", "MECHANICAL", "MechanicalDefect"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from firmware_bridge.wire.messages import AnyCommand, Dispense, EventMessage, PowerUp, Reason, SelfTest
 from simulators.devices.firmware import Firmware
 from simulators.devices.mechanics import Mechanics
-from simulators.faulty_firmware.book import done_instead, fails
 from simulators.faulty_firmware.commands import ActsAgain, harmless
+from simulators.faulty_firmware.defect_lists import done_instead, fails
 
 
 @fails("cards.busy")

@@ -16,7 +16,7 @@ from firmware_bridge.wire.messages import (
     message_number,
 )
 from simulators.devices.firmware import Firmware
-from simulators.faulty_firmware.book import done_instead, fails
+from simulators.faulty_firmware.defect_lists import done_instead, fails
 
 INDICATE = message_number(Indicate)
 

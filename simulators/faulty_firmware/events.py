@@ -15,7 +15,7 @@ from firmware_bridge.wire.messages import (
     decode_from_host,
 )
 from simulators.devices.firmware import Firmware
-from simulators.faulty_firmware.book import fails
+from simulators.faulty_firmware.defect_lists import fails
 
 
 @fails("event.replay")

@@ -6,7 +6,7 @@ from cobs import cobs
 
 from firmware_bridge.wire.frame import MAX_ENCODED, BadFrame, Flaw, FrameDecoder
 from firmware_bridge.wire.link import Link, LinkState
-from simulators.faulty_firmware.book import fails
+from simulators.faulty_firmware.defect_lists import fails
 
 
 @fails("frame.crc")

@@ -22,7 +22,7 @@ from firmware_bridge.wire.messages import (
     StackTaken,
 )
 from simulators.devices.firmware import Firmware
-from simulators.faulty_firmware.book import mechanical
+from simulators.faulty_firmware.defect_lists import mechanical
 from simulators.faulty_firmware.reports import _Changes, _Omits
 
 SHOE, SHUFFLER = DeviceRole.SHOE, DeviceRole.SHUFFLER

@@ -18,7 +18,7 @@ from firmware_bridge.wire.messages import (
 from simulators.devices.cards import Spot
 from simulators.devices.firmware import Firmware
 from simulators.devices.shoe import HELD, SHOE
-from simulators.faulty_firmware.book import fails
+from simulators.faulty_firmware.defect_lists import fails
 
 
 def kinds_at(firmware: Firmware, *spots: Spot) -> list[int]:

@@ -7,7 +7,7 @@ import math
 from firmware_bridge.wire.frame import BadFrame
 from firmware_bridge.wire.link import NAKS_MAX, WINDOW, Arrival, Link, _Sent
 from firmware_bridge.wire.packet import OPENING, SEQUENCED, PacketType
-from simulators.faulty_firmware.book import fails
+from simulators.faulty_firmware.defect_lists import fails
 
 # --- sessions -------------------------------------------------------------------------------------------------------
 

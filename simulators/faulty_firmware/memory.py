@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware_bridge.wire.messages import AnyCommand, Capability, DeviceRole, PowerCause
 from simulators.devices.firmware import Firmware
-from simulators.faulty_firmware.book import mechanical
+from simulators.faulty_firmware.defect_lists import mechanical
 
 SHOE = DeviceRole.SHOE
 KEEPS = {Capability.KEEPS_MEMORY}

@@ -25,7 +25,7 @@ from firmware_bridge.wire.messages import (
 )
 from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.firmware import Firmware
-from simulators.faulty_firmware.book import mechanical
+from simulators.faulty_firmware.defect_lists import mechanical
 
 SHOE, SHUFFLER = DeviceRole.SHOE, DeviceRole.SHUFFLER
 DECK, HELD, INFEED, OUTPUT = (Spot(CardPlace[name]) for name in ("SHOE", "HELD", "INFEED", "OUTPUT"))

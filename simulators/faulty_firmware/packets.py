@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware_bridge.wire.link import Arrival, Link
 from firmware_bridge.wire.packet import MAX_MESSAGE, OPENING, SEQUENCED, PacketType, ResetReason
-from simulators.faulty_firmware.book import fails
+from simulators.faulty_firmware.defect_lists import fails
 
 
 @fails("link.version")

@@ -17,7 +17,7 @@ from typing import Final
 
 from controller.core.events import read
 from controller.core.events.event import Entry
-from controller.core.names import canonical
+from controller.core.names import stored_name
 from controller.core.reports import HostBoot, LinkLost, Report, Tick
 from controller.core.setup import Setup, devices_of
 from controller.core.state import State
@@ -57,7 +57,7 @@ RETRY_S: Final = 1.0  # how soon a host tries again to reach a device that does 
 
 def deck_names(setup: Setup, sets: int) -> tuple[str, ...]:
     """The decks in the cupboard: red-1, blue-1, red-2 and so on."""
-    return tuple(f"{canonical(back)}-{number}" for number in range(1, sets + 1) for back in setup.backs)
+    return tuple(f"{stored_name(back)}-{number}" for number in range(1, sets + 1) for back in setup.backs)
 
 
 def capabilities(setup: Setup, device: str) -> frozenset[Capability]:

@@ -14,7 +14,7 @@ from controller.core import actions as act
 from controller.core import ledger
 from controller.core.actions import Action, Role
 from controller.core.events.event import Entry
-from controller.core.events.table import ActionRefused
+from controller.core.events.table import ActionRefused, refusals
 from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
@@ -42,7 +42,7 @@ _LEFT_TO_OTHERS: Final = frozenset(  # decisions of the casino, and what `finish
 
 def taken(made: list[Entry]) -> bool:
     """Whether the table accepted an action."""
-    return not any(event.kind in ("action.refused", "cut.refused") for event in made)
+    return not refusals(made)
 
 
 def asked_to_confirm(made: list[Entry]) -> bool:
@@ -71,7 +71,7 @@ class People:
 
     def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> bool:
         """A whole round, from closing the bets until bets can be made again."""
-        if not taken(self.tell(act.CloseBets, seats=seats)):
+        if not taken(self.perform(act.CloseBets, seats=seats)):
             return False
         return self.work()
 
@@ -184,9 +184,9 @@ class People:
         kind = ACTIONS[str(offer["action"])]
         given = {name: value for name, value in offer.items() if name != "action"}
         role = next((role for role in step.by if role in kind.roles), kind.roles[0])
-        made = self.tell(kind, role=role, **given, **fields)
+        made = self.perform(kind, role=role, **given, **fields)
         if asked_to_confirm(made):  # they count again
-            made = self.tell(kind, role=role, **given, **fields, confirmed=True)
+            made = self.perform(kind, role=role, **given, **fields, confirmed=True)
         return taken(made)
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
@@ -224,11 +224,11 @@ class People:
     def put_in(self, kind: type[Action], deck: str) -> bool:
         """Put a deck into the shuffler, the shoe or the hand, and report it unless the device was faster."""
         if kind is act.LoadDeck and self.hands.foreign(deck):  # it was counted with the deck
-            return taken(self.tell(act.DirectReshuffle, deck=deck))
+            return taken(self.perform(act.DirectReshuffle, deck=deck))
         if not (self.hands.insert(deck) if kind is act.InsertDeck else self.hands.load(deck)):
             return False
         self.pause()
-        if self._is_in(deck) or taken(self.tell(kind, deck=deck)) or self._is_in(deck):
+        if self._is_in(deck) or taken(self.perform(kind, deck=deck)) or self._is_in(deck):
             return True
         self.hands.take_out(deck)
         return False
@@ -243,12 +243,12 @@ class People:
         for name in self.house.decks:
             if name.startswith(f"{back}-") and name not in used:
                 came_from = "the card room" if prepared else ""
-                return self.tell(act.ReceiveDeck, deck=name, back=back, prepared=prepared, came_from=came_from)
+                return self.perform(act.ReceiveDeck, deck=name, back=back, prepared=prepared, came_from=came_from)
         raise NoMoreDecks(f"the cupboard has no more {back} decks")
 
     # --- reporting --------------------------------------------------------------------------------------------------
 
-    def tell(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
+    def perform(self, kind: type[Action], *, role: Role | None = None, **fields: Any) -> list[Entry]:
         """Somebody with the right role reports an action to the table."""
         role = role or kind.roles[0]
         self.pause()

@@ -128,7 +128,7 @@ class Robot(People):
         self.doing = "plays"
         if not self.chore() and state.table is TableState.BETTING and state.round is None:
             if not state.seats:
-                self.tell(act.Wager, seats=self.bets())
+                self.perform(act.Wager, seats=self.bets())
                 return BETTING_S
-            self.tell(act.CloseBets)
+            self.perform(act.CloseBets)
         return PACE_S

@@ -63,11 +63,11 @@ def _run(scenario: Scenario, house: ScenarioHouse, begun: list[tuple[ScenarioSte
 def story(played: ScenarioResult) -> Iterator[str]:
     """What happened, line by line: each step, and under it the events as sentences with their times and clauses."""
     starts = [start for _, start in played.begun]
-    yield from _told(played.events[: starts[0] if starts else None])
+    yield from _event_lines(played.events[: starts[0] if starts else None])
     for number, (step, start) in enumerate(played.begun, 1):
         words = ", ".join(f"{key} = {json.dumps(msgspec.to_builtins(value))}" for key, value in _given(step).items())
         yield f"step {number}: {words}"
-        yield from _told(played.events[start : starts[number] if number < len(starts) else None])
+        yield from _event_lines(played.events[start : starts[number] if number < len(starts) else None])
 
 
 def _given(step: ScenarioStep) -> dict[str, object]:
@@ -78,7 +78,7 @@ def _given(step: ScenarioStep) -> dict[str, object]:
     return {step.verb: given[step.verb]} | said
 
 
-def _told(events: list[Entry]) -> Iterator[str]:
+def _event_lines(events: list[Entry]) -> Iterator[str]:
     for entry in events:
         seconds, thousandths = divmod(entry.event.at_ms, 1000)
         hours, minutes = divmod(seconds // 60, 60)

@@ -125,8 +125,8 @@ def _untrue(house: ScenarioHouse) -> list[str]:
     problems = []
     for name, deck in house.state.decks.items():
         for what, (places, piles, spots) in _TOGETHER.items():
-            lying = [*spots, *(spot for place in piles for spot in house.cards.spots(place))]
-            true = sum(card.deck == name for spot in lying for card in house.cards.pile(spot))
+            together = [*spots, *(spot for place in piles for spot in house.cards.spots(place))]
+            true = sum(card.deck == name for spot in together for card in house.cards.pile(spot))
             believed = sum(deck.cards.get(place, 0) for place in places)
             if true != believed:
                 problems.append(f"{true} cards of deck {name} are in the {what}, and the table believes {believed}")

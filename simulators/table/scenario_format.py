@@ -57,14 +57,14 @@ class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     routine: str = ""  # people follow the guide until bets can be made
     do: str = ""  # an action of a person
-    take: str = ""  # a hand takes what lies at the exit of this device
+    take: str = ""  # a hand takes what is at the exit of this device
     load: str = ""  # a hand puts a deck into this device
     move: str = ""  # a hand moves cards from this place
     swap: str = ""  # a hand takes the cards out of this place and puts a deck in
     fault: FaultName | None = None
     mend: FaultName | None = None
     door: str = ""  # a hand opens or closes the device's door
-    replace: str = ""  # another device stands in the place of this one
+    replace: str = ""  # another device takes the place of this one
     wait_s: float | None = None
     until: str = ""  # time passes until an event of this kind is seen
     clock_s: float | None = None  # the computer's wall clock is set forwards or back

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from controller.core import ledger
+from controller.core.events.table import refusals
 from simulators.devices.cards import CardPlace, Spot
 from simulators.table.people import People
 from simulators.table.scenario_checks import wrong_state
@@ -45,13 +46,13 @@ def _do(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     people.pause()
     made = house.report(action_of(step, house.setup))  # type: ignore[arg-type]
     house.look()
-    refusals = [event for event in made if event.kind in ("action.refused", "cut.refused")]
-    if step.refused and not refusals:
+    refused = refusals(made)
+    if step.refused and not refused:
         return f"{step.do} was accepted, and should have been refused"
-    if refusals and not step.refused:
-        return f"{step.do} was refused: {refusals[0].data['reason']}"
-    if refusals and step.refused not in (refusals[0].clause or (MACHINE,)):
-        by = ", ".join(refusals[0].clause) or f"the {MACHINE} alone"
+    if refused and not step.refused:
+        return f"{step.do} was refused: {refused[0].data['reason']}"
+    if refused and step.refused not in (refused[0].clause or (MACHINE,)):
+        by = ", ".join(refused[0].clause) or f"the {MACHINE} alone"
         return f"{step.do} was refused by {by}, and should have been by {step.refused}"
     return ""
 
@@ -73,7 +74,7 @@ def _load(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     there = house.cards.count(source)
     house.wired[step.load].device.load(source, house.now)
     people.pause()
-    return "" if there else f"no cards of deck {step.deck} lie on its pile"
+    return "" if there else f"no cards of deck {step.deck} are on its pile"
 
 
 def _move(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
@@ -82,7 +83,7 @@ def _move(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     people.pause()
     if step.cards is not None and moved != step.cards:
         return f"{moved} cards were moved from {step.move} to {step.to}, and should have been {step.cards}"
-    return "" if moved else f"no such cards lay at {step.move}"
+    return "" if moved else f"no such cards were at {step.move}"
 
 
 def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
@@ -92,8 +93,8 @@ def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     into = _carry(people, ledger.TABLE, step.swap, deck=step.deck)
     people.pause()
     if not out:
-        return f"no cards lay at {step.swap}"
-    return "" if into else f"no cards of deck {step.deck} lie on its pile"
+        return f"no cards were at {step.swap}"
+    return "" if into else f"no cards of deck {step.deck} are on its pile"
 
 
 def _carry(people: People, source: str, to: str, number: int | None = None, deck: str = "") -> int:

@@ -141,8 +141,8 @@ def test_events_and_rounds_are_found_by_person_time_and_round(table: Table) -> N
     assert served.get("/api/v1/rounds?who=nobody")["rounds"] == []
     (one,) = served.get(f"/api/v1/rounds?before={number + 1}&limit=1")["rounds"]
     assert (one["round"], one["ended_ts"]) == (number, last)
-    told = served.get(f"/api/v1/rounds/{number}")
-    assert (told["started_ts"], told["ended_ts"], told["events"]) == (first, last, events)
+    answer = served.get(f"/api/v1/rounds/{number}")
+    assert (answer["started_ts"], answer["ended_ts"], answer["events"]) == (first, last, events)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_every_answer_keeps_the_browser_safe(table: Table) -> None:
 
 
 def test_a_cookie_is_only_sent_when_it_is_new(table: Table) -> None:
-    """An answer that is late must not put back the cookie from before somebody signed in."""
+    """A late response must not restore the cookie from before somebody signed in."""
     page = Page(table[1])
     assert "Set-Cookie" not in page.ask("GET", "/api/v1/session").headers
     assert "Set-Cookie" in page.sign_in("Dana", "2580").headers

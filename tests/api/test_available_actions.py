@@ -110,7 +110,7 @@ def test_only_a_device_that_is_out_of_service_can_be_put_back() -> None:
     house.ask(act.TakeOutOfService, "shoe", "covered", role=Role.FLOOR)
     listed = possible(house)
     (put_back,) = listed["put_in_service"]["fields"]
-    assert put_back["choices"] == ["shuffler", "shoe"], "another client may ask for either, and is told why not"
+    assert put_back["choices"] == ["shuffler", "shoe"], "another client may ask for either, and learns why not"
     assert put_back["possible"] == ["shoe"]
     assert listed["take_out_of_service"]["fields"][0]["possible"] == ["shuffler"]
 

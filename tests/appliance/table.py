@@ -207,7 +207,7 @@ class PlayedTable:
                 return True
             if working:
                 if self.state.table is TableState.CLOSED:
-                    self.robot.tell(act.OpenTable)
+                    self.robot.perform(act.OpenTable)
                 else:
                     self.robot.chore()
         except NoAnswer:
@@ -221,7 +221,7 @@ class PlayedTable:
     def into_the_deal(self) -> int:
         """Start a round and stop in the middle of the deal; returns the round's number."""
         self.settle()
-        self.in_loop(lambda: self.robot.tell(act.CloseBets, seats=SEATS))
+        self.in_loop(lambda: self.robot.perform(act.CloseBets, seats=SEATS))
         self.until("the deal is under way", lambda state: state.round is not None and state.round.dealt >= 1)
         round_ = self.state.round
         assert round_ is not None
@@ -256,7 +256,7 @@ class PlayedTable:
     def whole_round(self) -> None:
         """Play a complete round."""
         self.settle()
-        self.in_loop(lambda: self.robot.tell(act.CloseBets, seats=SEATS))
+        self.in_loop(lambda: self.robot.perform(act.CloseBets, seats=SEATS))
         round_ = self.state.round
         if round_ is None:
             raise Failed(f"no round began; {self.describe()}")

@@ -199,7 +199,7 @@ def test_a_user_has_a_share_of_the_streams_and_no_more(attacked: Attacked) -> No
 
 @pytest.mark.parametrize("head", ["POST /api/v1/nothing", "POST /api/v1/actions", "PUT /api/v1/table"])
 def test_a_request_that_does_not_end_is_cut_off(attacked: Attacked, head: str) -> None:
-    """A byte at a time, for ever: it is answered, and the connection is closed."""
+    """A request that sends a byte at a time and never ends gets a response, and the connection is closed."""
     host, _, port = attacked.listen.rpartition(":")
     with socket.create_connection((host, int(port)), LIMIT_S) as line:
         line.sendall(f"{head} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 15000\r\n\r\n".encode())

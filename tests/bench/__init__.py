@@ -1,1 +1,1 @@
-"""Measurements: every figure beside its peers and its floor, interleaved in one run."""
+"""Measurements: every figure is compared with its peers and its lower bound, interleaved in one run."""

@@ -10,7 +10,7 @@ from firmware_bridge.wire.messages import Cycle, CycleDone, Outcome, decode_from
 from firmware_bridge.wire.packet import SEQUENCED
 from tests.bench.measure import Row, interleave
 
-FRAMES = 200  # in a round: short, so that all contenders see the same weather
+FRAMES = 200  # in a round: short, so that all contenders run under the same conditions
 ROUNDS = 151
 
 

@@ -41,7 +41,7 @@ def poll(path: str, delay_s: float) -> None:
 
 
 def listen(path: str, screens: int) -> None:
-    """The screens: they read live events for ever; it is an error if one is sent away."""
+    """The screens: they read live events without end; it is an error if one is refused."""
     lines = [connected(path) for _ in range(screens)]
     news = select.epoll()
     for line in lines:

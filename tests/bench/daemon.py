@@ -65,14 +65,14 @@ def environment(**more: str) -> dict[str, str]:
 def until_ready(folder: Path, words: list[str]) -> float:
     """Milliseconds from the start of a process until it says READY=1."""
     address = folder / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-        told.bind(str(address))
-        told.settimeout(LIMIT_S)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(address))
+        notify.settimeout(LIMIT_S)
         begun = time.perf_counter()
         quiet = subprocess.DEVNULL
         env = environment(NOTIFY_SOCKET=str(address))
         process = subprocess.Popen(words, cwd=folder, env=env, stdout=quiet, stderr=quiet)
-        while b"READY=1" not in told.recv(4096):
+        while b"READY=1" not in notify.recv(4096):
             pass
         took = time.perf_counter() - begun
     process.terminate()
@@ -177,7 +177,7 @@ def memory_and_idleness(folder: Path) -> list[Row]:
 
 
 def jams(folder: Path) -> list[Row]:
-    """From the event to the lock, with the journal's own write beside it: the same disk, the same moments."""
+    """From the event to the lock, compared with the journal's own write: the same disk at the same time."""
     times = folder / "times"
     with running(folder, sys.executable, "-m", "tests.bench.stamping", str(times)) as (served, plugged):
 
@@ -314,7 +314,7 @@ def play(outside: Outside, rounds: int) -> None:
 
 
 def rows() -> list[Row]:
-    """All of it, each with a folder of its own."""
+    """All measurements of the daemon, each in its own folder."""
     found: list[Row] = []
     for part in (lambda folder: [starts(folder)], memory_and_idleness, jams, crowded):
         with tempfile.TemporaryDirectory(dir=os.environ.get("DRAGONSHOE_BENCH_FOLDER")) as name:

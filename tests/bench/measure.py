@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Row:
-    """One figure beside what it is measured against. `goal` is such as "<= 2", or empty for a figure to know."""
+    """One figure and what it is compared with. `goal` is for example "<= 2", or empty if there is none."""
 
     name: str
     unit: str
@@ -23,7 +23,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Ours by theirs."""
+        """Our figure divided by theirs."""
         return self.ours / self.against
 
     @property
@@ -48,7 +48,7 @@ class Row:
 
 
 def interleave(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The median of each contender over rounds in which all take their turn, so that all see the same weather."""
+    """The median of each contender over rounds in which all take turns, so that conditions are the same for all."""
     figures: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():

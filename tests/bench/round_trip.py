@@ -17,11 +17,11 @@ import serial
 
 from firmware_bridge.connection import Connection
 from firmware_bridge.wire.messages import Indicate, Light
-from firmware_bridge.wire.session import HostSession
+from firmware_bridge.wire.session import HostSession, Ready
 from tests.bench.measure import Row, interleave
 
 ROUNDS = 101
-TRIPS = 50  # in each round, of which the median counts: short, so that all see the same weather
+TRIPS = 50  # in each round, of which the median counts: short, so that all run under the same conditions
 PAYLOAD = bytes(range(1, 29))  # as long as a command's frame
 
 
@@ -98,9 +98,12 @@ def ours(path: str, loop: asyncio.AbstractEventLoop, stack: contextlib.ExitStack
     """Session on link on frame, through asyncio: a command until its answer is here."""
 
     async def connect() -> Connection:
-        connection = Connection(path, HostSession(host_boot=7))
+        ready = asyncio.Event()
+        connection = Connection(
+            path, HostSession(host_boot=7), on_happening=lambda one: ready.set() if isinstance(one, Ready) else None
+        )
         running.append(asyncio.ensure_future(connection.run()))
-        await connection.until_ready()
+        await ready.wait()
         return connection
 
     async def close() -> None:

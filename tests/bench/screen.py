@@ -1,4 +1,4 @@
-"""From a tap to the new headline in Chromium, beside a bare page that posts and receives an echo over a stream."""
+"""From a tap to the new headline in Chromium, against a bare page that posts and receives an echo over a stream."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ TOKEN, PIN = "the-token-of-the-table-s-own-screen", "258013"
 
 @contextlib.contextmanager
 def searching(path: Path, there: bool) -> Iterator[None]:
-    """The clients that search, or nobody. They are there when each of them was answered once."""
+    """The clients that search, or none. They count as running once each has had a response."""
     if not there:
         yield
         return

@@ -1,4 +1,4 @@
-"""A device's side written in C from docs/protocol.md alone: it passes the conformance check, and our host works it."""
+"""A device's side written in C from docs/protocol.md alone: it passes the conformance test, and our host works it."""
 
 import asyncio
 import shutil

@@ -21,7 +21,6 @@ from firmware_bridge.tools.capture import (
     Record,
     Remark,
     Traffic,
-    decode_traffic,
     end_line,
     header_line,
     read_capture,
@@ -192,8 +191,13 @@ def test_a_remark_of_a_later_version_is_a_note() -> None:
 # --- decoding -------------------------------------------------------------------------------------------------------
 
 
+def decoded(pieces: Iterable[Piece]) -> list[DecodedLine]:
+    traffic = Traffic()
+    return [line for piece in pieces for line in traffic.feed(piece)]
+
+
 def lines_of(*pieces: tuple[Direction, bytes]) -> list[DecodedLine]:
-    return list(decode_traffic(Piece(float(at), *piece) for at, piece in enumerate(pieces)))
+    return decoded(Piece(float(at), *piece) for at, piece in enumerate(pieces))
 
 
 def test_every_frame_is_a_line() -> None:
@@ -211,7 +215,7 @@ def test_one_byte_at_a_time_gives_the_same_lines() -> None:
     traffic = [("out", OPEN), ("in", OPENED), ("out", data(0, Hello(1, 1))), ("in", b"\x05abc\0" + ack(0, 1))]
     pieces = [Piece(0.0, way, bytes([byte])) for way, part in traffic for byte in part]  # type: ignore[arg-type]
     whole = [Piece(0.0, way, part) for way, part in traffic]  # type: ignore[arg-type]
-    assert list(decode_traffic(pieces)) == list(decode_traffic(whole))
+    assert decoded(pieces) == decoded(whole)
 
 
 def test_a_bad_frame_says_what_was_expected_and_got() -> None:

@@ -58,7 +58,7 @@ def a_shoe(
 
 
 def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
-    """The points that this device must skip: it has no such cycle, nothing lies in the way, or nobody takes cards."""
+    """The points that this device must skip: it has no such cycle, nothing is in the way, or nobody takes cards."""
     if device is a_shuffler:
         a_shoe_can = ("cards.bad_count", "refusal.held", "sequence.dispense", "sequence.hold", "sequence.release")
         return ("cards.occupied", "cards.hidden", "sequence.eject", *a_shoe_can)
@@ -436,13 +436,13 @@ def test_over_a_real_port() -> None:
     async def scene() -> tuple[list[PointResult], list[PointResult]]:
         endpoint = PtyEndpoint(a_shoe())
         await endpoint.start()
-        told: list[PointResult] = []
+        reported: list[PointResult] = []
         try:
-            return await conform(endpoint.address, report=told.append, only=QUICK), told
+            return await conform(endpoint.address, report=reported.append, only=QUICK), reported
         finally:
             await endpoint.close()
 
-    results, told = asyncio.run(scene())
-    assert results == told
+    results, reported = asyncio.run(scene())
+    assert results == reported
     assert [result.name for result in results] == list(QUICK)
     assert not_passed({result.name: result for result in results}) == {}

@@ -27,7 +27,6 @@ from firmware_bridge.connection import (
     NotReady,
     OutcomeUnknown,
     Stage,
-    WrongDevice,
 )
 from firmware_bridge.ports import serial_port
 from firmware_bridge.ports.hotplug import Backoff, Hotplug
@@ -80,7 +79,7 @@ def _logs_as_they_come() -> Iterator[None]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    """Run a test in a loop of its own; an error that only the loop hears of is an error too."""
+    """Run a test in a loop of its own; an error that only the loop notices is an error too."""
     unheard: list[dict[str, Any]] = []
 
     async def limited() -> None:
@@ -237,7 +236,6 @@ def is_counted(rig: Rig) -> None:
 def test_greeting_command_questions_and_events(kind: str, tmp_path: Path) -> None:
     async def work() -> None:
         async with rigged(kind, tmp_path) as rig:
-            await rig.host.until_ready()
             assert rig.host.stage is Stage.READY
             (ready,) = rig.all(Ready)
             assert (ready.identity.serial, ready.restarted) == ("SE-0001", False)
@@ -346,9 +344,9 @@ def test_unplugged_in_the_middle_of_a_command(kind: str, tmp_path: Path) -> None
                 rig.hand(PULL, SPEAK)
                 lost = await rig.until(Lost)
             assert lost.reason is LossReason.UNPLUGGED
-            (told,) = [entry for entry in logs if entry["event"] == "port lost"]
-            assert (told["log_level"], told["reason"]) == ("warning", lost.detail)
-            assert any("DATA" in frame for frame in told["frames"])
+            (logged,) = [entry for entry in logs if entry["event"] == "port lost"]
+            assert (logged["log_level"], logged["reason"]) == ("warning", lost.detail)
+            assert any("DATA" in frame for frame in logged["frames"])
             await ended.wait()  # with nobody listening
             rig.hand(press, press)
             assert not command.done()
@@ -495,7 +493,8 @@ def test_a_fault_of_the_connection_itself_is_not_kept_quiet(mocker: Any) -> None
 
     async def work() -> None:
         host = Connection("/nonexistent/port", HostSession(host_boot=HOST_BOOT))
-        waiting = asyncio.create_task(host.until_ready())
+        waiting = asyncio.create_task(host.command(Lock(1, 7)))
+        await until(lambda: bool(host.session.unanswered))
         with pytest.raises(ZeroDivisionError):
             await host.run()
         with pytest.raises(NotReady):
@@ -590,11 +589,11 @@ def test_a_silent_link_is_told_once_with_its_last_frames(tmp_path: Path, monkeyp
                     assert (await rig.until(Lost)).reason is LossReason.NO_ANSWER
                 rig.hand(SPEAK)
                 assert (await rig.until(Ready)).restarted is False
-        (told,) = [entry for entry in logs if "frames" in entry]
-        assert (told["event"], told["log_level"]) == ("link lost", "warning")
-        assert any("Welcome" in frame or "OPENED" in frame for frame in told["frames"])
+        (logged,) = [entry for entry in logs if "frames" in entry]
+        assert (logged["event"], logged["log_level"]) == ("link lost", "warning")
+        assert any("Welcome" in frame or "OPENED" in frame for frame in logged["frames"])
         reached = [entry["log_level"] for entry in logs if entry["event"] == "device not reached"]
-        assert reached.count("warning") <= 1  # none if the silence came so soon that it was told already
+        assert reached.count("warning") <= 1  # none if the silence came so soon that it was reported already
         assert "debug" in reached
 
     run(work())
@@ -637,12 +636,10 @@ def test_another_kind_of_device_is_named_and_told_nothing(tmp_path: Path) -> Non
         rig.connect()
         command = asyncio.create_task(rig.host.command(Lock(5, 77)))
         for _ in range(2):
-            with pytest.raises(WrongDevice) as wrong:
-                await rig.host.until_ready()
-            assert "expected a shuffler, found a shoe" in str(wrong.value)
-            assert "SE-0001" in str(wrong.value)
-        assert (await rig.until(WrongRole)).identity.role is DeviceRole.SHOE
-        assert rig.troubles == [str(wrong.value)]
+            assert (await rig.until(WrongRole)).identity.role is DeviceRole.SHOE
+        (trouble,) = rig.troubles
+        assert "expected a shuffler, found a shoe" in trouble
+        assert "SE-0001" in trouble
         assert rig.host.session.boot == 77
         assert not command.done()
         assert rig.shoe.firmware is not None
@@ -682,7 +679,7 @@ def test_cables_that_were_swapped_and_swapped_back(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def full_house() -> Iterator[str]:
-    """A TCP port that takes no more callers: connecting to it goes on and on. Gives its address."""
+    """A TCP port that accepts no more connections: connecting to it never ends. Gives its address."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         where = listener.getsockname()
@@ -726,7 +723,7 @@ def test_closing_ends_it_at_once(
             host = Connection(address, HostSession(host_boot=HOST_BOOT, timing=LinkTiming().scaled(100)))
             waiting = [
                 asyncio.create_task(one)
-                for one in (host.until_ready(), host.command(Lock(1, 7)), host.ask(AskStatus))
+                for one in (host.command(Lock(1, 7)), host.ask(AskStatus))
             ]  # fmt: skip
             running = asyncio.create_task(host.run())
             await until(lambda: host.stage is stage and len(host.session.unanswered) == 1)
@@ -758,8 +755,6 @@ def test_closing_a_ready_connection(kind: str, tmp_path: Path) -> None:
             with pytest.raises(NotReady):
                 await command
             with pytest.raises(NotReady):
-                await rig.host.until_ready()
-            with pytest.raises(NotReady):
                 await rig.host.ask(AskStatus)
             with pytest.raises(NotReady):
                 await rig.host.command(Lock(2, 1))
@@ -782,8 +777,8 @@ def test_the_device_hears_goodbye(kind: str, tmp_path: Path) -> None:
 def test_closed_before_it_began(tmp_path: Path) -> None:
     async def work() -> None:
         host = Connection(str(tmp_path / "shoe"), HostSession(host_boot=HOST_BOOT))
-        early = asyncio.create_task(host.until_ready())
-        await until(lambda: bool(host._ready_waiters))
+        early = asyncio.create_task(host.command(Lock(1, 7)))
+        await until(lambda: bool(host.session.unanswered))
         host.close()
         await host.run()
         assert host.stage is Stage.CLOSED

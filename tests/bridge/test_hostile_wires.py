@@ -206,8 +206,8 @@ def test_ten_thousand_commands_are_carried_out_at_most_once() -> None:
     assert all(moved[number] == 1 for number in rough.completed)
     # Events once and in order within each boot, and the boots one after the other.
     boots = {boot: at for at, boot in enumerate(dict.fromkeys(boot for boot, _ in rough.events))}
-    told = [(boots[boot], number) for boot, number in rough.events]
-    assert told == sorted(set(told))
+    reported = [(boots[boot], number) for boot, number in rough.events]
+    assert reported == sorted(set(reported))
     # Chance did its work.
     assert rough.cuts > 2000
     assert min(rough.restarts, rough.reboots) > 100

@@ -151,9 +151,9 @@ def test_another_link_version_is_answered_by_reset() -> None:
 # --- sending --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("told", "used"), [(0, 1), (1, 1), (3, 3), (8, 8), (200, 8)])
-def test_the_window_is_the_smaller_of_both(told: int, used: int) -> None:
-    host = open_host(window=told)
+@pytest.mark.parametrize(("announced", "used"), [(0, 1), (1, 1), (3, 3), (8, 8), (200, 8)])
+def test_the_window_is_the_smaller_of_both(announced: int, used: int) -> None:
+    host = open_host(window=announced)
     for number in range(20):
         host.send(bytes([number]), NOW)
     assert seqs(host) == list(range(used))

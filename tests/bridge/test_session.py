@@ -69,7 +69,7 @@ class PlayedDevice:
         self.happenings: list[Any] = []
 
     def exchange(self, now: float = NOW) -> list[Any]:
-        """Let everything that was sent arrive; returns what the host made of it."""
+        """Let everything that was sent arrive; returns what the host reports."""
         before = len(self.happenings)
         while (there := self.host.take_output()) + (back := self.link.take_output()):
             arrivals = self.link.receive(there, now)

@@ -68,7 +68,7 @@ def layer(name: str, *, needs: str = "") -> pytest.MarkDecorator:
 
 
 def meaning_of(message: Message) -> dict[str, Any]:
-    """A message as it stands in the file: names for the numbers of lists, hex for bytes."""
+    """A message as the file has it: names for the numbers of lists, hex for bytes."""
 
     def plain(field: str, value: Any) -> Any:
         if isinstance(value, enum.Enum):
@@ -108,7 +108,7 @@ def read(data: bytes, sender: str) -> Message:
 
 
 def meaning_of_packet(body: bytes) -> dict[str, Any]:
-    """A packet as it stands in the file."""
+    """A packet as the file has it."""
     found = parse_packet(body)
     assert found is not None
     meaning: dict[str, Any] = {"type": found.type.name}
@@ -226,16 +226,16 @@ def test_every_message_number_is_there_with_all_its_fields() -> None:
 
 def test_every_number_of_every_list_is_there() -> None:
     """So that no number of a list can be changed without a vector that fails."""
-    told: set[tuple[str, str]] = set()
+    named: set[tuple[str, str]] = set()
     for meaning in (v["meaning"] for v in VECTORS if v["layer"] == "message" and "fields" in v["meaning"]):
         hints = typing.get_type_hints(KINDS[meaning["message"]])
         for field, value in meaning["fields"].items():
-            told |= {("Capability", name) for name in value} if field == "capabilities" else set()
-            told |= {(getattr(hints[field], "__name__", ""), value)} if isinstance(value, str) else set()
+            named |= {("Capability", name) for name in value} if field == "capabilities" else set()
+            named |= {(getattr(hints[field], "__name__", ""), value)} if isinstance(value, str) else set()
     lists = [kind for kind in vars(messages).values() if isinstance(kind, type) and issubclass(kind, enum.IntEnum)]
     for kind in lists:
         for member in kind:
-            assert member.name == "UNKNOWN" or (kind.__name__, member.name) in told, f"{kind.__name__} {member.name}"
+            assert member.name == "UNKNOWN" or (kind.__name__, member.name) in named, f"{kind.__name__} {member.name}"
 
 
 # --- a whole conversation -------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def converse() -> list[Frame]:
 
     line = VirtualLine(Host(log), Device(log), now=1.0)
     for end in (line.host, line.device):
-        setattr(end, "line", line)  # noqa: B010 - it tells the time of what is logged
+        setattr(end, "line", line)  # noqa: B010 - the log takes its times from it
 
     def happened(happening: Any, now: float) -> None:
         if isinstance(happening, EventMessage):
@@ -333,7 +333,7 @@ class Wrapped:
 
 
 def meaning_of_frame(direction: str, data: bytes) -> dict[str, Any]:
-    """A frame of the conversation as it stands in the file."""
+    """A frame of the conversation as the file has it."""
     (body,) = FrameDecoder().feed(data)
     assert isinstance(body, bytes)
     meaning = meaning_of_packet(body)

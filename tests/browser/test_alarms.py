@@ -331,7 +331,7 @@ def test_a_covered_shuffler_comes_back(playing: Person) -> None:
 
 IN_VIEW = """(box => box.top >= 0 && box.bottom <= innerHeight && box.height > 40)(
   document.querySelector('#alarm-bar').getBoundingClientRect())"""
-# Whether nothing lies on top of the bar's text.
+# Whether nothing covers the bar's text.
 UNCOVERED = """(box => document.elementFromPoint(box.left + 20, box.top + box.height / 2)
   ?.closest('#alarm-bar') !== null)(document.querySelector('.alarm-link').getBoundingClientRect())"""
 RED = "(c => c[0] > 120 && c[0] > 2 * c[1] && c[0] > 2 * c[2])(getComputedStyle(%s).%s.match(/\\d+/g).map(Number))"

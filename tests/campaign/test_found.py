@@ -96,7 +96,7 @@ def test_a_stub_on_its_way_is_not_taken_by_hand_while_the_link_may_come_back(
 
 
 def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[House], tmp_path: Path) -> None:
-    """The table took it to lie on the dealer's pile, and called a void complete with the stub still in the rack."""
+    """The table believed it was on the dealer's pile, and called a void complete with the stub still in the rack."""
     house, people = opened(houses, tmp_path)
     until_stub_comes_out(house, people)
     house.sim.shoe.inject(FaultName.MISCOUNT, house.now)
@@ -114,7 +114,7 @@ def test_a_stub_with_a_wrong_count_goes_to_the_rack_like_any_other(houses: list[
 def test_an_exit_that_is_told_to_be_empty_after_the_cards_were_gathered(houses: list[House], tmp_path: Path) -> None:
     """A silent shoe reported it when it was back: three cards were counted twice, and the table never came back."""
     house, people = opened(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     house.sim.shoe.inject(FaultName.SILENCE, house.now, for_s=60.0)
     assert house.run(lambda: house.state.table is TableState.VOIDING, 30)
@@ -141,7 +141,7 @@ def test_a_deck_that_leaves_in_the_fifth_round_does_not_stop_the_table(houses: l
 
 
 def test_the_cards_of_a_jam_do_not_lie_among_another_deck(houses: list[House], tmp_path: Path) -> None:
-    """With ten decks in the cupboard, the tenth lay where stuck cards are put; the 91st lay in the manual shoe."""
+    """With ten decks in the cupboard, the tenth was where stuck cards are put; the 91st was in the manual shoe."""
     house, _ = opened(houses, tmp_path, sets=60)
     assert [spot for spot in (ON_THE_TABLE, *SOURCE.values()) if house.cards.count(spot)] == []
 
@@ -154,7 +154,7 @@ def test_a_stack_given_up_and_gathered_is_not_taken_from_the_deck_that_is_loaded
 
 
 def test_a_deck_that_the_shoe_tells_of_before_the_dealer_does_stays_in_it() -> None:
-    """A silent shoe was heard again in that moment; the dealer was told that it is loaded, and took it out again."""
+    """A silent shoe answered again at that moment; the dealer saw that it is loaded, and took it out again."""
     found = replayed(draw(1, 36), only=[1])
     assert found.violations == []
     assert found.faults == {"silence": 1}
@@ -174,9 +174,9 @@ def test_nobody_hears_a_device_that_is_plugged_in_while_the_host_is_off() -> Non
 
 
 def test_a_stack_laid_in_the_moment_of_a_void_is_asked_for(houses: list[House], tmp_path: Path) -> None:
-    """It was booked on the dealer's pile, and the void was complete with three cards at the seat."""
+    """It was recorded as being on the dealer's pile, and the void was complete with three cards at the seat."""
     house, people = opened(houses, tmp_path)
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
     seat = Spot(CardPlace.HAND, SEATS[0])
     assert taken(house.report(act.ReportDealerExposed(**DEALER)))
@@ -197,14 +197,14 @@ def test_a_card_that_fell_out_of_a_deck_is_no_spare_card(houses: list[House], tm
     house, people = opened(houses, tmp_path)
     (fallen,) = house.cards.move_top(1, Spot(CardPlace.SHELVES, house.cards.spots(CardPlace.SHELVES)[0].number), FLOOR)
     house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     house.rest(5.0)
     assert FaultName.EXTRA_CARD not in house.sim.shoe.faults
     assert house.cards.where(fallen) == FLOOR
 
 
 def test_a_deck_that_is_refused_by_the_shuffler_is_taken_out_of_it() -> None:
-    """It grew too old on its way into the infeed, left the table in the books, and the next deck lay on top of it."""
+    """It grew too old on its way into the infeed and was recorded as removed; the next deck was put on top of it."""
     found = replayed(draw(22, 3, 1.5))
     assert found.violations == []
 
@@ -214,7 +214,7 @@ def test_a_hand_that_was_collected_before_the_dealers_cards_are_shown_is_not_mis
 ) -> None:
     """As that of a player who folded. The campaign took it for a stack that was not dealt."""
     house, people = opened_unlucky(houses, tmp_path, Setup())
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     while house.state.table is not TableState.REVEALING:
         if not people.chore():
             house.step()
@@ -264,7 +264,7 @@ def test_a_jam_whose_check_was_cut_short_by_a_door_can_be_freed_again() -> None:
 
 @pytest.mark.parametrize(("shift", "pauses"), [(957, (5, 6)), (2517, (10, 12, 13, 14))])
 def test_a_table_is_not_waited_for_while_its_people_are_away(shift: int, pauses: tuple[int, ...]) -> None:
-    """Pauses that came in one round were longer than a table may take; a stack lay there, and nobody took it."""
+    """Pauses in one round added up to more than a table may take; a stack was there, and nobody took it."""
     found = replayed(draw(1, shift), only=pauses)
     assert found.violations == []
     assert found.faults == {"long_pause": len(pauses)}
@@ -321,7 +321,7 @@ def test_players_act_only_when_every_hand_has_its_cards() -> None:
 
 
 def test_a_deck_is_loaded_where_it_is_dealt_from() -> None:
-    """It lay in the manual shoe when somebody changed the method to dealing by hand, and it was reported as loaded."""
+    """It was in the manual shoe when somebody changed the method to dealing by hand, and it was reported as loaded."""
     found = replayed(draw(2026111812, 1925), only=[5, 8, 16])
     assert found.violations == []
     assert found.faults["wrong_button"] == 1
@@ -356,7 +356,7 @@ def test_a_recognising_shuffler_sees_a_foreign_card_in_the_place_of_one_that_is_
 
 
 def test_nobody_adds_a_loose_card_to_a_deck_that_lies_ready() -> None:
-    """A spare that had come out of a jam lay on the table; the dealer put it to the counted deck, and 54 were dealt."""
+    """A spare from a jam was on the table; the dealer added it to the counted deck, and 54 cards were dealt."""
     found = replayed(draw(224, 8), only=[10, 11, 12])
     assert found.violations == []
     assert found.faults == {"dropped_card": 1, "extra_card": 1, "jam": 1}
@@ -384,14 +384,14 @@ def test_two_decks_that_come_out_together_are_told_apart_by_their_backs() -> Non
 
 
 def test_nobody_says_that_a_deck_is_loaded_that_is_not_at_hand() -> None:
-    """It lay in the shuffler under the other one: put in by mistake, and not reported."""
+    """It was in the shuffler under the other one: put in by mistake, and not reported."""
     found = replayed(draw(243, 4, 4.0), only=[18, 22, 25])
     assert found.violations == []
     assert found.faults == {"missed_step": 1, "short_feed": 1, "wrong_deck": 1}
 
 
 def test_a_foreign_card_that_was_taken_with_a_stack_does_not_stay_at_the_seat() -> None:
-    """The round was void, the cards of its deck were gathered, and the foreign one lay there in the next round."""
+    """The round was void, its deck was gathered, and the foreign card was still there in the next round."""
     found = replayed(draw(248, 5, 4.0), only=[53, 59, 78, 79, 80])
     assert found.violations == []
     assert found.faults["extra_card"] == found.faults["hasty_hand"] == 1
@@ -405,7 +405,7 @@ def test_a_deck_in_the_manual_shoe_is_not_taken_out_by_who_sees_to_the_shuffler(
 
 
 def test_a_stack_that_is_held_when_the_round_is_void_is_not_at_the_exit() -> None:
-    """A second card lay face up in it. The dealer was told to take cards that were still in the shoe, for ever."""
+    """A second card was face up in it. The guide kept asking the dealer to take cards that were still in the shoe."""
     found = replayed(waiting(draw(254, 8, 4.0), face_up=0), only=[8, 9])
     assert found.violations == []
     assert found.voids == {"13.B": 1}
@@ -440,7 +440,7 @@ def test_a_deck_that_another_has_taken_away_meanwhile_is_no_more_to_be_seen_to()
 
 
 def test_a_card_at_an_exit_that_was_counted_as_none_is_taken_before_the_device_is_emptied_again() -> None:
-    """The shuffler said that it had put out no card, one lay there, and it was told to put out its cards for ever."""
+    """The shuffler reported no card at its exit, one was there, and it was commanded to eject again and again."""
     found = replayed(draw(2026111843, 1036), only=[7, 8])
     assert found.violations == []
     assert found.faults == {"miscount": 1, "incomplete_cycle": 1}
@@ -459,7 +459,7 @@ def test_what_a_wrong_button_reports_is_not_done_when_the_table_refuses_it(house
     deck = next(name for name, found in house.state.decks.items() if found.cards == {"shoe": 53})
     assert not people.pressed(act.GatherCards(deck=deck, place="shoe", cards=53, **DEALER))
     assert house.cards.count(Spot(CardPlace.SHOE)) == 53
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     while house.state.table is not TableState.ACTING:
         if not people.chore():
             house.step()
@@ -470,9 +470,9 @@ def test_what_a_wrong_button_reports_is_not_done_when_the_table_refuses_it(house
 def test_a_deck_that_is_put_into_a_shoe_while_it_is_emptied_comes_out_with_the_rest(
     houses: list[House], tmp_path: Path
 ) -> None:
-    """The table believed 53 cards in the shoe and opened the bets, while they lay at its exit."""
+    """The table believed 53 cards in the shoe and opened the bets, while they were at its exit."""
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True)))
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     while not (deck := due_and_delivered(house)):
         if not people.chore():
             house.step()
@@ -498,7 +498,7 @@ def test_cards_that_a_hasty_hand_took_before_the_void_are_put_back_with_the_othe
     """Only what was taken afterwards was counted; a surplus card with the same back stayed at the dealer's place."""
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
     house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now)
-    assert taken(people.tell(act.CloseBets, seats=(1,)))
+    assert taken(people.perform(act.CloseBets, seats=(1,)))
     assert house.run(lambda: house.cards.count(Spot(CardPlace.EXIT)) == 2, 10)
     assert people.hands.take("shoe")
     assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)

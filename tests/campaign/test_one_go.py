@@ -27,7 +27,7 @@ def rounds(house: House, people: People) -> None:
         people.play(SEATS)
 
 
-def told(folder: Path, story: Story, *, card_by_card: bool, **more: Any) -> dict[str, Any]:
+def outcome(folder: Path, story: Story, *, card_by_card: bool, **more: Any) -> dict[str, Any]:
     """Everything that can be seen of a story: it must be the same both ways."""
     house = House(folder / f"journal-{card_by_card}.db", card_by_card=card_by_card, **more)
     try:
@@ -54,8 +54,8 @@ def told(folder: Path, story: Story, *, card_by_card: bool, **more: Any) -> dict
 
 
 def same_both_ways(folder: Path, story: Story, **more: Any) -> dict[str, Any]:
-    one_go = told(folder, story, card_by_card=False, **more)
-    by_card = told(folder, story, card_by_card=True, **more)
+    one_go = outcome(folder, story, card_by_card=False, **more)
+    by_card = outcome(folder, story, card_by_card=True, **more)
     for what, value in by_card.items():
         assert one_go[what] == value, what
     return by_card
@@ -96,13 +96,13 @@ def test_faults_by_chance(tmp_path: Path, seed: int) -> None:
     ways = []
     for card_by_card in (False, True):
         plans = {"shuffler_plan": plan("shuffler"), "shoe_plan": plan("shoe")}
-        ways.append(told(tmp_path, rounds, card_by_card=card_by_card, seed=seed, **plans))
+        ways.append(outcome(tmp_path, rounds, card_by_card=card_by_card, seed=seed, **plans))
     for what, value in ways[1].items():
         assert ways[0][what] == value, what
 
 
 def _dealing(house: House, people: People, for_s: float) -> None:
-    people.tell(CloseBets, seats=SEATS)
+    people.perform(CloseBets, seats=SEATS)
     house.rest(for_s)
 
 

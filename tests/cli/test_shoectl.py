@@ -489,7 +489,6 @@ def test_tables_and_words() -> None:
         "1 h 1 min",
         "1 d 1 h",
     ]
-    assert (terminal.count(1, "frame"), terminal.count(0, "frame")) == ("1 frame", "0 frames")
 
 
 def test_waiting_is_told_on_a_terminal() -> None:

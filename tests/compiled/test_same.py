@@ -61,9 +61,9 @@ def test_the_same_rounds_are_played(wires: str) -> None:
 def test_the_same_campaign_is_played() -> None:
     def report(compiled: bool) -> dict[str, Any]:
         script = str(Path(sys.executable).with_name("shoesim"))
-        told: dict[str, Any] = json.loads(
+        outcome: dict[str, Any] = json.loads(
             run(script, "campaign", "--seed", "5", "--rounds", "100", "--json", compiled=compiled)
         )
-        return {key: value for key, value in told.items() if key not in ("seconds", "rounds_per_second")}
+        return {key: value for key, value in outcome.items() if key not in ("seconds", "rounds_per_second")}
 
     assert report(compiled=True) == report(compiled=False)

@@ -34,7 +34,7 @@ def dispense_limit_ms(setup: Setup, longest_ms: tuple[int, ...]) -> int:
         ((0, 0, 40_000), 40_000),
         ((0, 0, 0), 15_000),
         ((0, 0), 15_000),
-        ((0, 0, 2**53 - 1), 120_000),  # a broken shoe must not stay unnoticed for ever
+        ((0, 0, 2**53 - 1), 120_000),  # a broken shoe must not stay unnoticed
         ((0, 0, 1), 1_000),
     ],
 )

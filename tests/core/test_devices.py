@@ -221,7 +221,7 @@ def test_a_shoe_that_restarts_or_stays_away_in_the_deal(what: str) -> None:
 @pytest.mark.parametrize("reported_by", ["dealer", "shoe"])
 @pytest.mark.parametrize("memory_kept", [True, False])
 def test_a_stub_at_the_exit_of_a_shoe_that_restarts_is_not_taken_for_gone(memory_kept: bool, reported_by: str) -> None:
-    """It may still lie there, or somebody took it while the shoe was off: the dealer says so, or the shoe sees it."""
+    """It may still be there, or somebody took it while the shoe was off: the dealer or the shoe reports it."""
     house = House(ONE).open()
     house.auto_work = False
     house.ask(act.CloseBets, (1,))
@@ -329,7 +329,7 @@ def test_a_shoe_that_is_hindered_is_asked_again(reason: str) -> None:
 @clause("13.F", "13.G")
 @pytest.mark.parametrize(("device", "command", "longest_s"), [("shuffler", "Shuffle", 180), ("shoe", "Dispense", 60)])
 def test_a_device_that_stays_busy_has_failed(device: str, command: str, longest_s: int) -> None:
-    """A device stuck in a cycle that was given up stayed busy for ever, and the guide kept saying: try again."""
+    """A device stuck in a cycle that was given up stayed busy, and the guide kept saying: try again."""
     house = House(ONE)
     busy = {(device, command): "refuse:BUSY"}
     house.ask(act.OpenTable)

@@ -298,7 +298,7 @@ def test_one_pile_needs_a_deck_that_is_being_gathered() -> None:
     assert house.refused(act.GatherAll, "none-1", 53)
 
 
-# --- what people are told, and what is recorded -----------------------------------------------------------------------
+# --- what people see, and what is recorded ----------------------------------------------------------------------------
 
 
 def test_what_cannot_be_undone_states_its_consequence() -> None:

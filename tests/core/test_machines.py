@@ -8,7 +8,7 @@ import pytest
 from transitions import MachineError
 
 from controller.core import actions as act
-from controller.core.decision import why_not
+from controller.core.decision import HANDLERS, why_not
 from controller.core.events.decks import DeckRemoved
 from controller.core.events.devices import DeviceInService
 from controller.core.machines import (
@@ -82,7 +82,7 @@ FIELDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("state", TableState)
 def test_a_person_is_told_why_not(state: TableState) -> None:
-    """Every action, in every state of the table that does not allow its event, by way of `Table.handle`."""
+    """Every action, in every state of the table that does not allow its event, through `Table.handle`."""
     house = house_in(state)
     for kind in ACTIONS:
         if TABLE_MACHINE.allows(state, kind.leads_to):
@@ -122,3 +122,11 @@ def test_a_locked_out_deck_goes_nowhere_but_away() -> None:
 def test_a_device_out_of_service_comes_back_by_one_door() -> None:
     leaving = [kind for kind in DEVICE_MACHINE.events if DEVICE_MACHINE.allows(DeviceState.OUT_OF_SERVICE, kind)]
     assert leaving == [DeviceInService]
+
+
+def test_every_action_is_known_and_handled() -> None:
+    """An action that is missing from `AnyAction` would be offered to nobody."""
+    named = {name for name, kind in vars(act).items() if isinstance(kind, type) and issubclass(kind, act.Action)}
+    bases = {"Action", "OnDeck", "OnDevice"}
+    assert named - bases == {kind.__name__ for kind in act.AnyAction.__args__}
+    assert set(act.AnyAction.__args__) == set(HANDLERS)

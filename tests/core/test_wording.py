@@ -10,7 +10,7 @@ from controller.core.actions import Role
 from controller.core.events import decks, devices, rounds, table
 from controller.core.events.event import Event
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import cards, place_name, sentence, state_name
+from controller.core.names import cards, place_name, plural, sentence, state_name
 from controller.core.warning_kinds import WARNINGS, cleared_by, remedy, warning_name
 from controller.games.game import Method
 from tests.support.core_driver import House
@@ -168,3 +168,7 @@ def test_without_a_shuffler_the_deck_that_can_leave_is_named() -> None:
         assert house.do_next_task()
     assert step.text == "A floorperson takes deck blue-1 off the table."
     house.ask(act.RemoveDeck, step.do[0]["deck"])
+
+
+def test_one_thing_is_singular() -> None:
+    assert [plural(number, "frame") for number in (0, 1, 2)] == ["0 frames", "1 frame", "2 frames"]

@@ -1,4 +1,4 @@
-"""A table seen from outside the daemon: what the journal says, what the API takes, and the cards as they really lie."""
+"""A table seen from outside the daemon: what the journal says, what the API accepts, and where the cards really are."""
 
 from __future__ import annotations
 

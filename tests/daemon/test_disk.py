@@ -128,7 +128,7 @@ class Table:
             assert time.monotonic() < limit, (state.table, state.warnings, state.devices)
 
     def rest(self) -> None:
-        """Wait until a stack lies at the shoe's exit and everything is reported, so that no write is under way.
+        """Wait until a stack is at the shoe's exit and everything is reported, so that no write is under way.
 
         If ext4 (Linux 6.18) finds an error during a flush, it may report data as written that is lost later: seen with
         bare fdatasync too, 12 times in 90. Then the shoe has dropped an event that the journal lacks; the event numbers
@@ -157,7 +157,7 @@ class Table:
         self.served.until("table stopped", reason=why)
 
     def _hands(self) -> None:
-        """Take what lies at an exit: the devices have something to report."""
+        """Take what is at an exit: the devices have something to report."""
         self.plugged.do(lambda table, now: self.outside.robot.hands.take("shoe"))
 
     def wrote_all_that_happened(self, repair: Callable[[Path], None] = lambda journal: None) -> None:

@@ -248,7 +248,7 @@ def test_events_that_are_never_acknowledged_and_a_jam_do_not_break_the_table(
 
 
 def test_a_device_that_floods_is_warned_about_and_then_not_used(playing: tuple[HostileHouse, People]) -> None:
-    """800 events in a second, for ever."""
+    """800 events a second, without end."""
     house, _ = playing
     since, seq = len(house.events), house.state.seq
     for _ in range(60):

@@ -50,8 +50,8 @@ class Tapped(Firmware):
         super().receive(data, now)
 
 
-def told(recording: bytes) -> list[str]:
-    """The messages of a recording that say what a card is: an answer to AskCards, a card that lies face up, or an event
+def cards_named(recording: bytes) -> list[str]:
+    """The messages of a recording that say what a card is: an answer to AskCards, a card that is face up, or an event
     with more elements than the protocol has."""
     decoder = FrameDecoder()
     found = []
@@ -106,7 +106,7 @@ class Leaving(Session):
         """No card is named in what can be taken away."""
         outputs = self.taken_away()
         found = {name: word for name, word in named(outputs).items() if not name.endswith("openapi.json")}
-        if messages := told(outputs["capture"]):
+        if messages := cards_named(outputs["capture"]):
             found["capture"] = messages[0]
         if b"CardKinds" in outputs["replay"] or b'"kinds":[' in outputs["replay"].replace(b'"kinds":[]', b""):
             found["replay"] = "kinds"
@@ -127,4 +127,4 @@ def test_no_hidden_hand_is_in_anything_that_leaves_the_table(tmp_path: Path) -> 
     assert {"export.csv", "export.jsonl", "proof.jsonl", "copy.db", "bundle/journal/events.jsonl"} <= {
         name.replace("bundle bundle", "bundle") for name in named(afterwards)
     }
-    assert told(afterwards["capture"])  # once the hands are turned over, the shoe was asked
+    assert cards_named(afterwards["capture"])  # once the hands are turned over, the shoe was asked

@@ -1,4 +1,4 @@
-"""The journal is verified beside the running table, in virtual time: new events soon, old ones within a day."""
+"""The journal is verified while the table runs, in virtual time: new events soon, old ones within a day."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`python -m tests.fuzz [TARGET ...] --seconds N`: look for bytes that break a contract, guided by coverage.
 
 With atheris where it is installed, else with hypothesis and an aim. What is found is put into tests/fuzz/corpus, and
-the exit code is 1: mend it, and keep the file as a test.
+the exit code is 1: fix it, and keep the file as a test.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def main(names: tuple[str, ...], seconds: int, here: bool) -> None:
         words = [sys.executable, "-m", "tests.fuzz", name, "--here", "--seconds", str(seconds)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         lines = (done.stdout + done.stderr).splitlines()
-        told = [line for line in lines if "number_of_executed_units" in line or "inputs" in line]
-        click.echo(f"{name}: {time.monotonic() - begun:.0f} s, {' '.join(told)}")
+        summary = [line for line in lines if "number_of_executed_units" in line or "inputs" in line]
+        click.echo(f"{name}: {time.monotonic() - begun:.0f} s, {' '.join(summary)}")
         if done.returncode:
             click.echo("\n".join(lines[-60:]), err=True)
             broken.append(name)

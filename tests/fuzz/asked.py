@@ -68,7 +68,7 @@ class Asked:
         if not screen:
             scope["peer"] = Peer(os.getuid(), os.getgid(), all_roles=True)
         came = [{"type": "http.request", "body": body, "more_body": False}]
-        status, told = 0, b""
+        status, answer = 0, b""
 
         async def receive() -> Any:
             if came:
@@ -77,20 +77,20 @@ class Asked:
             return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
-            nonlocal status, told
+            nonlocal status, answer
             if message["type"] == "http.response.start":
                 status = message["status"]
             else:
-                told += message.get("body", b"")
+                answer += message.get("body", b"")
 
         def say(data: bytes) -> int:
-            nonlocal told
-            told += data
+            nonlocal answer
+            answer += data
             return 0
 
         scope |= {"write": say, "abort": lambda: None}
         await self._api.app(scope, receive, send)
-        return status, told
+        return status, answer
 
     def close(self) -> None:
         """End it all."""
@@ -123,9 +123,9 @@ def asked(data: bytes) -> int:
     method, _, target = first.decode("ascii", errors="replace").partition(" ")
     method = method if method in METHODS else METHODS[len(method) % len(METHODS)]
     headers = [(name.lower(), value) for name, _, value in (line.partition(b":") for line in lines) if name]
-    status, told = _daemon().ask(method, "/" + target.lstrip("/"), headers, body)
-    assert 200 <= status < 500, (status, told[:300])
+    status, answer = _daemon().ask(method, "/" + target.lstrip("/"), headers, body)
+    assert 200 <= status < 500, (status, answer[:300])
     if status >= 400:
-        assert {"code", "message", "hint"} <= json.loads(told)["error"].keys()
+        assert {"code", "message", "hint"} <= json.loads(answer)["error"].keys()
     assert not _daemon().daemon.stopped
     return 500 - status

@@ -1,4 +1,4 @@
-"""The targets themselves: what was found once stays mended, and a short search for more, the same in every run."""
+"""The targets themselves: what was found once stays fixed, and a short search for more, the same in every run."""
 
 from __future__ import annotations
 

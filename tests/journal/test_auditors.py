@@ -1,4 +1,4 @@
-"""An auditor, who shares only a group with the daemon, reads its journal: beside it, after a kill, after its end."""
+"""An auditor, who shares only a group with the daemon, reads its journal: while it runs, after a kill, after exit."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_an_auditor_reads_verifies_exports_and_copies(folder: Path, tmp_path: Pa
         modes = {path.name: (path.stat().st_gid, path.stat().st_mode & 0o777) for path in folder.iterdir()}
         names = ("journal.db", "journal.db-shm", "journal.db-wal", "journal.db.lock")
         assert modes == dict.fromkeys(names, (NOBODY, 0o640))
-        assert read(folder, out) == (2, [0] * 5)  # beside the running daemon
+        assert read(folder, out) == (2, [0] * 5)  # while the daemon runs
         daemon.send_signal(signal.SIGKILL)
     assert (folder / "journal.db-wal").exists()
     assert read(folder, out) == (2, [0] * 5)  # from what a killed daemon left behind

@@ -52,7 +52,7 @@ def test_a_creation_that_was_killed_is_done_again(tmp_path: Path, mocker: Mocker
 
 
 def test_a_file_that_is_half_written_while_it_is_created_is_not_called_damaged(tmp_path: Path) -> None:
-    """A reader that opened it at that moment used to tell people to restore the last copy."""
+    """A reader that opened it at that moment used to advise people to restore the last copy."""
     path = tmp_path / "journal.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE event (seq INTEGER)")

@@ -210,7 +210,7 @@ def test_an_auditor_reads_verifies_and_exports_without_root(machine: Machine) ->
         as_auditor(machine, "shoectl journal copy /home/auditor/copy.db --force")
         assert "host.started" in as_auditor(machine, f"shoectl events --journal {JOURNAL}")
 
-    read()  # beside the running daemon
+    read()  # while the daemon runs
     machine.run("systemctl kill --signal=KILL shoed.service && systemctl stop shoed.service")
     read()  # with the log that a killed daemon leaves behind
     machine.run("systemctl start shoed.service && systemctl stop shoed.service")

@@ -63,8 +63,8 @@ def test_they_run_side_by_side_and_are_told_in_order(tmp_path: Path) -> None:
         second="echo plum\ntouch there",
     )
     assert code == 0, said
-    told = said[said.index("##########") :]
-    assert told.index("apple") < told.index("pear") < told.index("plum")
+    printed = said[said.index("##########") :]
+    assert printed.index("apple") < printed.index("pear") < printed.index("plum")
     assert "=== echo apple\napple\n=== echo pear\npear\n" in (tmp_path / "build/ci/first.log").read_text()
 
 
@@ -99,7 +99,7 @@ def test_only_the_tests_that_failed_are_tried_once_more(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_not_ignored_in_a_lane(tmp_path: Path) -> None:
-    """Also where it was ignored before, as in all that a shell without job control starts beside itself."""
+    """Also where it was ignored before, as in everything that a shell without job control starts in the background."""
     ask = "python3 -c 'import signal; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler'"
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -111,6 +111,15 @@ def test_the_technician_reads_of_every_topic_and_every_counter() -> None:
     assert named == [field.name.replace("_", " ") for field in dataclasses.fields(LinkCounters)]
 
 
+def test_the_page_on_decisions_names_every_module_of_the_core() -> None:
+    page = (DOCS / "table.md").read_text()
+    files = page[page.index("## The files") : page.index("## The state machines")]
+    named = set(re.findall(r"`(?:rules/)?(\w+)\.py`", files))
+    core = ROOT / "controller" / "core"
+    modules = {path.stem for folder in (core, core / "rules") for path in folder.glob("[!_]*.py")}
+    assert modules == named
+
+
 def test_the_auditor_can_check_an_export_with_what_the_page_says(tmp_path: Path) -> None:
     (program,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "auditor.md").read_text(), re.S | re.M)
     journal, export = tmp_path / "journal.db", tmp_path / "night.jsonl"

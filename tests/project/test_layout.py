@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def test_a_class_name_stands_for_one_thing() -> None:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(name)
+        for alias in aliases(tree(path)):
+            places[alias.lstrip("_")].append(name)
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert not twice
 
@@ -41,6 +44,14 @@ def test_no_file_is_too_long() -> None:
     ]
     long = {str(path.relative_to(ROOT)): length(path) for path in files if length(path) > MOST_LINES}
     assert not long
+
+
+def aliases(module: ast.Module) -> list[str]:
+    """The types that a module names by assignment: `Move = tuple[str, str, int]`."""
+    targets = [node.targets[0] for node in module.body if isinstance(node, ast.Assign)]
+    return [
+        node.id for node in targets if isinstance(node, ast.Name) and re.fullmatch("_?[A-Z]+[a-z][A-Za-z]*", node.id)
+    ]
 
 
 def length(path: Path) -> int:

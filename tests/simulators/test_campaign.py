@@ -17,7 +17,7 @@ from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.luck import DEFECT_SETUPS, KINDS, draw
 from simulators.campaign.planted_defects import DEFECTS, planted
 from simulators.campaign.planting import RECOGNISES
-from simulators.campaign.report import Report, as_html
+from simulators.campaign.report import CampaignReport, as_html
 from simulators.campaign.run import CampaignResult, Violation, campaign, hunt, play_shift
 from simulators.campaign.shrink import repeat, shrink
 from simulators.campaign.story import story
@@ -107,11 +107,11 @@ def test_the_command_tells_repeats_and_fails(tmp_path: Path) -> None:
     page = tmp_path / "report" / "campaign.html"
     run = CliRunner().invoke(cli, ["campaign", "--seed", "3", "--rounds", "20", "--json", "--html", str(page)])
     assert run.exit_code == 0, run.output
-    told = json.loads(run.stdout)
-    assert told["violations"] == 0
-    assert told["rounds"] >= 20
-    assert told["faults"] == sum(told["faults_by_kind"].values())
-    assert set(told["checks"]) == set(CHECKS)
+    printed = json.loads(run.stdout)
+    assert printed["violations"] == 0
+    assert printed["rounds"] >= 20
+    assert printed["faults"] == sum(printed["faults_by_kind"].values())
+    assert set(printed["checks"]) == set(CHECKS)
     text = page.read_text()
     assert "<svg" in text
     assert "http" not in text, "nothing is fetched from elsewhere"
@@ -128,12 +128,12 @@ def test_the_command_tells_repeats_and_fails(tmp_path: Path) -> None:
 
 def test_a_violation_tells_its_story() -> None:
     (violation,) = hunt_violations("taken_stack_not_asked_for")
-    told = "\n".join(violation.story)
-    assert re.search(r"! \d+: \w+ .*in round", told), "the mishap"
-    assert re.search(r"\d+\.\d s  \d+ round\.voided \(1\d\.\w.*\): Round \d+ is void", told), "the last events"
-    assert re.search(r"Deck red-1: \w+, believed .* at .*; there are \d+ at .*", told), "what lay where"
-    assert "The shoe: believed" in told
-    assert "The guide: " in told
+    printed = "\n".join(violation.story)
+    assert re.search(r"! \d+: \w+ .*in round", printed), "the mishap"
+    assert re.search(r"\d+\.\d s  \d+ round\.voided \(1\d\.\w.*\): Round \d+ is void", printed), "the last events"
+    assert re.search(r"Deck red-1: \w+, believed .* at .*; there are \d+ at .*", printed), "what lay where"
+    assert "The shoe: believed" in printed
+    assert "The guide: " in printed
 
 
 def test_the_story_names_the_button(tmp_path: Path) -> None:
@@ -144,10 +144,10 @@ def test_the_story_names_the_button(tmp_path: Path) -> None:
     assert people.open()
     people.press(act.Wager(seats=(2,), who="dealer 1", role=Role.DEALER))
     people.press(act.ReturnWagers(who="dealer 1", role=Role.DEALER))
-    told = "\n".join(story(house))
+    printed = "\n".join(story(house))
     house.close()
-    assert "! accepted, pressed by mistake: Wager(" in told
-    assert "! refused, pressed by mistake: ReturnWagers(" in told
+    assert "! accepted, pressed by mistake: Wager(" in printed
+    assert "! refused, pressed by mistake: ReturnWagers(" in printed
 
 
 def hunt_violations(defect: str) -> list[Violation]:
@@ -168,7 +168,7 @@ def test_without_a_seed_a_new_one_is_drawn_and_named() -> None:
 
 def test_a_violation_stands_on_the_page() -> None:
     result = CampaignResult(rounds=1, violations=[Violation("due deck", "<red>", 7, 1, 0.0)])
-    report = Report(1, 1, 0, 1, 1.0, 0.5, result, repeats=["shoesim campaign --shift 7"])
+    report = CampaignReport(1, 1, 0, 1, 1.0, 0.5, result, repeats=["shoesim campaign --shift 7"])
     assert not report.good
     page = as_html(report)
     assert "&lt;red&gt;" in page

@@ -38,7 +38,7 @@ def indices(cards: Cards, spot: Spot) -> list[int]:
 
 
 def identities(cards: Cards) -> Counter[tuple[str, int, str]]:
-    """Count every card that lies anywhere, without the help of check()."""
+    """Count every card, wherever it is, without the help of check()."""
     return Counter((deck, index, kind) for pile in cards.snapshot().values() for deck, index, kind, _ in pile)
 
 
@@ -225,7 +225,7 @@ def take(cards: Cards, what: str, source: Spot, target: Spot, n: int, at: int) -
         case "all":
             cards.move_all(source, target, at)
         case "card":
-            # Now and then a card that lies at the target, which the source then does not have.
+            # Now and then a card that is at the target, and so not at the source.
             pile = cards.pile(target if n % 4 == 0 else source)
             if pile:
                 cards.move_card(pile[n % len(pile)], source, target, at)

@@ -1,4 +1,4 @@
-"""Where the compiled packages go: what else lies in a folder is never touched."""
+"""Where the compiled packages go: whatever else is in a folder is never touched."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ from firmware_bridge.wire.messages import (
     StackTaken,
     Unlock,
 )
-from firmware_bridge.wire.messages import Place as Told
+from firmware_bridge.wire.messages import Place as WirePlace
 from simulators.devices.cards import DECK, DECK_SIZE, CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE, SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedTable
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName, FaultPlan, Planned
@@ -65,7 +65,7 @@ SHOE, FLOOR, INFEED, OUTPUT = (
 RECOGNISING_SHOE = SHOE_CAPABILITIES | {Capability.RECOGNISES}
 RECOGNISING_SHUFFLER = SHUFFLER_CAPABILITIES | {Capability.RECOGNISES}
 KEEPING = frozenset({Capability.KEEPS_MEMORY})
-SPARES = 2  # lie on the floor of a new table
+SPARES = 2  # on the floor of a new table
 
 Kind = TypeVar("Kind", bound=EventMessage)
 
@@ -84,7 +84,7 @@ def loaded_shuffler(**table: Any) -> HostAtDevice:
     return rig
 
 
-def told(rig: HostAtDevice, kind: type[Kind], command: int | None = None) -> list[Kind]:
+def reported(rig: HostAtDevice, kind: type[Kind], command: int | None = None) -> list[Kind]:
     """The events of a kind, or those of them that carry this command."""
     events = [event for _, event in rig.events if isinstance(event, kind)]
     return [event for event in events if command is None or getattr(event, "command", None) == command]
@@ -94,10 +94,10 @@ def carry_out(rig: HostAtDevice, command: AnyCommand, *, for_s: float = 120) -> 
     """Give a command, which must be taken on and come to an end."""
     rig.session.send(command, rig.line.now)
     assert rig.answered(command.id) == Done(command.id)
-    assert rig.line.run(lambda: bool(told(rig, CycleDone, command.id)), limit_s=for_s), f"{command} never ended"
+    assert rig.line.run(lambda: bool(reported(rig, CycleDone, command.id)), limit_s=for_s), f"{command} never ended"
     rig.line.rest(0.1)
     rig.table.cards.check()
-    return told(rig, CycleDone, command.id)[0]
+    return reported(rig, CycleDone, command.id)[0]
 
 
 def refusal(rig: HostAtDevice, command: AnyCommand) -> Reason:
@@ -141,11 +141,16 @@ def test_a_round_through_both_devices() -> None:
     assert [card.index for card in table.cards.pile(OUTPUT)] != order
     assert carry_out(shuffler, Deliver(2, shuffler.session.boot)).cards == DECK_SIZE
     shoe.line.rest(shuffler.line.now - shoe.line.now + 1)
-    assert told(shoe, CardsPresent) == [CardsPresent(2, told(shoe, CardsPresent)[0].at_ms, Told.SHOE, True)]
+    assert reported(shoe, CardsPresent) == [
+        CardsPresent(2, reported(shoe, CardsPresent)[0].at_ms, WirePlace.SHOE, True)
+    ]
     assert refusal(shoe, Release(9, shoe.session.boot)) is Reason.NOTHING_HELD
     assert dispense(shoe, 10, 5, hold=True).outcome is Outcome.COMPLETE
     assert dispense(shoe, 12, 3).outcome is Outcome.COMPLETE
-    assert [(event.place, event.cards) for event in told(shoe, StackPresented)] == [(Told.HELD, 5), (Told.EXIT, 3)]
+    assert [(event.place, event.cards) for event in reported(shoe, StackPresented)] == [
+        (WirePlace.HELD, 5),
+        (WirePlace.EXIT, 3),
+    ]
     assert refusal(shoe, Release(13, shoe.session.boot)) is Reason.EXIT_OCCUPIED
     table.shoe.take(HAND, shoe.line.now)
     assert carry_out(shoe, Release(14, shoe.session.boot)).cards == 5
@@ -175,7 +180,7 @@ def test_hindrances_come_in_their_order() -> None:
     assert refusal(rig, Dispense(13, boot, 3)) is Reason.BUSY
     rig.line.rest(20)
     assert refusal(rig, Dispense(14, boot, 3)) is Reason.NO_CARDS
-    states = [event.state for event in told(rig, Door)]
+    states = [event.state for event in reported(rig, Door)]
     assert states == [DoorState.LOCKED, DoorState.UNLOCKED, DoorState.OPEN, DoorState.CLOSED]
 
 
@@ -185,7 +190,7 @@ def test_a_door_opened_in_mid_cycle_stops_it_where_it_is() -> None:
     rig.line.rest(0.5)
     rig.device.door(True, rig.line.now)
     rig.line.rest(0.1)
-    assert told(rig, CycleDone, 1)[0].outcome is Outcome.STOPPED
+    assert reported(rig, CycleDone, 1)[0].outcome is Outcome.STOPPED
     assert counts(rig, SHOE) == [DECK_SIZE - at_exit(rig)]
     assert 0 < at_exit(rig) < 10
 
@@ -246,8 +251,8 @@ def test_a_fault_of_the_shoe(fault: FaultName) -> None:
     assert fault in rig.device.faults
     assert dispense(rig, 1).outcome is outcome
     assert [at_exit(rig), *counts(rig, FLOOR, SHOE)] == [really, on_floor, in_shoe]
-    assert [event.cards for event in told(rig, StackPresented)] == ([] if says is None else [says])
-    assert bool(told(rig, CardFaceUp)) == (fault is FaultName.FACE_UP)
+    assert [event.cards for event in reported(rig, StackPresented)] == ([] if says is None else [says])
+    assert bool(reported(rig, CardFaceUp)) == (fault is FaultName.FACE_UP)
     if fault is not FaultName.JAM:
         assert rig.device.faults == []  # it comes once
         rig.device.take(HAND, rig.line.now)
@@ -259,7 +264,7 @@ def test_a_shoe_that_miscounts_is_wrong_by_one() -> None:
     rig.device.inject(FaultName.MISCOUNT, rig.line.now)
     assert dispense(rig, 1).outcome is Outcome.INCOMPLETE
     assert at_exit(rig) == 3
-    assert told(rig, StackPresented)[0].cards in (2, 4)
+    assert reported(rig, StackPresented)[0].cards in (2, 4)
 
 
 @pytest.mark.parametrize("rig", [loaded_shoe, loaded_shuffler])
@@ -270,13 +275,13 @@ def test_a_stall_stops_without_a_word_until_the_door_is_opened(rig: Any) -> None
     rig.device.inject(FaultName.STALL, rig.line.now, after_cards=2)
     rig.session.send(Dispense(1, boot, 5) if shoe else Shuffle(1, boot), rig.line.now)
     rig.line.rest(600)
-    assert told(rig, CycleDone) == []
+    assert reported(rig, CycleDone) == []
     rig.session.ask(AskStatus(9), rig.line.now)
     assert (rig.answered(9).doing, rig.losses) == (1, [])
     assert counts(rig, SHOE if shoe else INFEED) == [DECK_SIZE - 2]
     rig.device.door(True, rig.line.now)
     rig.line.rest(0.1)
-    assert told(rig, CycleDone)[0].outcome is Outcome.STOPPED
+    assert reported(rig, CycleDone)[0].outcome is Outcome.STOPPED
     rig.table.cards.check()
 
 
@@ -288,7 +293,7 @@ def test_a_jam_stands_until_a_person_and_then_the_host_clears_it(rig: Any) -> No
     command = Dispense(1, boot, 5) if shoe else Shuffle(1, boot)
     rig.device.inject(FaultName.JAM, rig.line.now, after_cards=2)
     assert carry_out(rig, command).outcome is Outcome.JAMMED
-    assert told(rig, Jam) == [Jam(3, told(rig, Jam)[0].at_ms, 1, Told.SHOE if shoe else Told.INFEED)]
+    assert reported(rig, Jam) == [Jam(3, reported(rig, Jam)[0].at_ms, 1, WirePlace.SHOE if shoe else WirePlace.INFEED)]
     assert refusal(rig, Eject(2, boot)) is Reason.JAMMED
     assert carry_out(rig, ClearJam(3, boot)).outcome is Outcome.JAMMED
     assert FaultName.JAM in rig.device.faults
@@ -318,7 +323,7 @@ def test_a_fault_waits_for_its_card(after_cards: int) -> None:
     double.device.inject(FaultName.DOUBLE_FEED, double.line.now, after_cards=after_cards)
     double.session.send(Dispense(1, double.session.boot, 5), double.line.now)
     sizes = [0]
-    while double.device.mechanics.doing or not told(double, CycleDone):
+    while double.device.mechanics.doing or not reported(double, CycleDone):
         double.line.step()
         sizes += [at_exit(double)] if at_exit(double) != sizes[-1] else []
     assert [b - a for a, b in itertools.pairwise(sizes)].index(2) == after_cards
@@ -329,7 +334,7 @@ def test_every_fault_waits_for_its_card_also_when_that_is_in_a_later_stack(fault
     rig = loaded_shoe()
     rig.device.inject(fault, rig.line.now, after_cards=3)
     assert dispense(rig, 1).outcome is Outcome.COMPLETE
-    assert (at_exit(rig), told(rig, StackPresented)[0].cards, told(rig, CardFaceUp)) == (3, 3, [])
+    assert (at_exit(rig), reported(rig, StackPresented)[0].cards, reported(rig, CardFaceUp)) == (3, 3, [])
     assert not any(card.index >= DECK_SIZE for card in rig.table.cards.pile(rig.device.mechanics.exit))
     rig.device.take(HAND, rig.line.now)
     rig.session.send(Dispense(2, rig.session.boot, 3), rig.line.now)
@@ -390,8 +395,8 @@ def test_a_shoe_without_a_counter_does_not_say_how_many_cards_it_ejected() -> No
     assert carry_out(rig, Eject(2, rig.session.boot)).cards == -1
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
-    assert [event.cards for event in told(rig, StackPresented)] == [3, -1]
-    assert [event.cards for event in told(rig, StackTaken)] == [3, -1]
+    assert [event.cards for event in reported(rig, StackPresented)] == [3, -1]
+    assert [event.cards for event in reported(rig, StackTaken)] == [3, -1]
 
 
 def test_faults_are_taken_back_by_hand() -> None:
@@ -411,7 +416,7 @@ def test_a_self_test_finds_a_broken_motor_or_sensor_before_a_card_moves(rig: Any
     assert carry_out(rig, SelfTest(1, boot)).outcome is Outcome.COMPLETE
     rig.device.inject(fault, rig.line.now)
     assert carry_out(rig, SelfTest(2, boot)).outcome is Outcome.FAILED
-    assert len(told(rig, Fault)) == 1
+    assert len(reported(rig, Fault)) == 1
     assert refusal(rig, Eject(3, boot)) is Reason.FAILED
 
 
@@ -436,9 +441,9 @@ def test_a_fault_of_the_shuffler(fault: FaultName) -> None:
     rig.device.inject(fault, rig.line.now, after_cards=LAST_PASS)
     assert shuffle(rig, 1).outcome is outcome
     assert counts(rig, OUTPUT, FLOOR, INFEED) == [in_output, on_floor, in_infeed]
-    (counted,) = told(rig, CardsCounted)
+    (counted,) = reported(rig, CardsCounted)
     assert (counted.cards, sum(counted.kinds)) == (in_output, in_output)
-    assert bool(told(rig, CardFaceUp)) == (fault is FaultName.FACE_UP)
+    assert bool(reported(rig, CardFaceUp)) == (fault is FaultName.FACE_UP)
     assert rig.device.faults == []
 
 
@@ -447,7 +452,7 @@ def test_a_shuffler_that_miscounts_is_wrong_by_one() -> None:
     rig.device.inject(FaultName.MISCOUNT, rig.line.now)
     shuffle(rig, 1)
     assert counts(rig, OUTPUT) == [DECK_SIZE]
-    assert told(rig, CardsCounted)[0].cards in (DECK_SIZE - 1, DECK_SIZE + 1)
+    assert reported(rig, CardsCounted)[0].cards in (DECK_SIZE - 1, DECK_SIZE + 1)
 
 
 def test_an_incomplete_shuffle_leaves_cards_inside_until_they_are_ejected() -> None:
@@ -490,7 +495,7 @@ def test_a_loss_of_power_stops_the_cards_where_they_are(keeps: bool) -> None:
     assert (last.memory_kept, last.cause) == (keeps, PowerCause.POWER)
     assert (rig.session.boot == boot) is keeps
     assert [ready.restarted for ready in rig.readies] == [False, not keeps]
-    assert told(rig, CycleDone) == []
+    assert reported(rig, CycleDone) == []
     assert 0 < lying < 10
     assert at_exit(rig) == lying
     rig.device.take(HAND, rig.line.now)
@@ -504,7 +509,7 @@ def test_a_reboot_is_noticed_at_once() -> None:
     rig.line.rest(0.5)
     assert rig.losses[0].reason is LossReason.PEER_RESTARTED
     assert rig.readies[-1].restarted
-    assert [event.cause for event in told(rig, PowerUp)] == [PowerCause.POWER, PowerCause.RESET]
+    assert [event.cause for event in reported(rig, PowerUp)] == [PowerCause.POWER, PowerCause.RESET]
 
 
 def test_what_has_no_power_cannot_reboot() -> None:
@@ -634,7 +639,7 @@ def test_a_device_with_full_memory_moves_nothing() -> None:
     assert dispense(rig, number + 2, 1).outcome is Outcome.COMPLETE
     rig.device.press(ButtonName.RED, rig.line.now)
     rig.line.rest(0.1)
-    assert told(rig, Button)[-1].button is ButtonName.RED
+    assert reported(rig, Button)[-1].button is ButtonName.RED
     newest = rig.firmware._next_event - 1
     assert Counter(rig.numbers(rig.session.boot))[newest] == 1
 
@@ -644,7 +649,7 @@ def test_a_device_that_can_report_nothing_more_says_so_last_and_stops() -> None:
     rig = host_at_shoe()
     for _ in range(EVENTS_KEPT):
         rig.device.load(RED, rig.line.now)
-        rig.device.take_out(Told.SHOE, RED, rig.line.now)
+        rig.device.take_out(WirePlace.SHOE, RED, rig.line.now)
     assert len(rig.firmware._events) == EVENTS_KEPT
     rig.connect()
     rig.line.rest(1)
@@ -663,7 +668,7 @@ def test_the_place_for_the_last_fault_is_not_room_for_a_cycle() -> None:
     rig.store = False
     rig.line.rest(1)  # what was stored before is acknowledged by then
     while len(rig.firmware._events) < EVENTS_KEPT - EVENTS_FOR_A_CYCLE:
-        rig.firmware.report(CardsPresent, place=Told.EXIT, present=True)
+        rig.firmware.report(CardsPresent, place=WirePlace.EXIT, present=True)
     assert refusal(rig, SelfTest(1, rig.session.boot)) is Reason.EVENTS_FULL
 
 
@@ -674,7 +679,7 @@ def test_a_jam_that_cannot_be_reported_leaves_the_device_failed() -> None:
     rig.session.send(Dispense(1, rig.session.boot, 3), rig.line.now)
     rig.answered(1)
     for _ in range(EVENTS_KEPT):  # people at the exit, while the cycle runs
-        rig.firmware.report(CardsPresent, place=Told.EXIT, present=True)
+        rig.firmware.report(CardsPresent, place=WirePlace.EXIT, present=True)
     rig.line.rest(5)
     assert rig.device.mechanics.doing is None
     assert refusal(rig, ClearJam(2, rig.session.boot)) is Reason.FAILED
@@ -688,7 +693,7 @@ def test_power_that_comes_and_goes_cannot_fill_a_memory_that_is_kept() -> None:
     assert len(rig.firmware._events) < EVENTS_KEPT
     rig.connect()
     rig.line.rest(1)
-    assert told(rig, PowerUp)[-1].memory_kept
+    assert reported(rig, PowerUp)[-1].memory_kept
     assert rig.numbers(rig.session.boot) == list(range(1, rig.firmware._next_event))
     assert dispense(rig, 1).outcome is Outcome.COMPLETE
 
@@ -714,7 +719,7 @@ def test_a_dealt_stack_is_told_if_the_host_asks_after_it_was_taken() -> None:
     rig.session.send(Dispense(1, rig.session.boot, 3), rig.line.now)
     rig.answered(1)
     assert cards_of(rig, 1) is Reason.NOT_TAKEN  # its cycle is running
-    assert rig.line.run(lambda: bool(told(rig, CycleDone)), limit_s=60)
+    assert rig.line.run(lambda: bool(reported(rig, CycleDone)), limit_s=60)
     lying = kinds_at(rig, rig.device.mechanics.exit)
     assert cards_of(rig, 1) is Reason.NOT_TAKEN
     rig.device.take(HAND, rig.line.now)
@@ -775,7 +780,7 @@ def test_an_ejected_stub_is_never_told() -> None:
     carry_out(rig, Eject(3, rig.session.boot))
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
-    stub = told(rig, StackTaken)[-1]
+    stub = reported(rig, StackTaken)[-1]
     assert (stub.command, stub.cards) == (3, DECK_SIZE - 3)
     assert [cards_of(rig, id) for id in (2, 3)] == [Reason.FORGOTTEN] * 2
 
@@ -789,7 +794,7 @@ def test_cards_of_a_stack_that_never_was_are_not_told_and_carry_their_own_comman
     dispense(rig, 2, 5)
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
-    rest = told(rig, StackTaken)[-1]
+    rest = reported(rig, StackTaken)[-1]
     assert (rest.command, rest.cards) == (2, 2)
     assert cards_of(rig, 2) is Reason.FORGOTTEN
 
@@ -797,7 +802,7 @@ def test_cards_of_a_stack_that_never_was_are_not_told_and_carry_their_own_comman
 def test_a_counted_deck_is_told_in_totals_alone() -> None:
     rig = loaded_shuffler(shuffler_capabilities=RECOGNISING_SHUFFLER)
     shuffle(rig, 1)
-    assert told(rig, CardsCounted)[0].kinds == [DECK[kind] for kind in sorted(DECK)]
+    assert reported(rig, CardsCounted)[0].kinds == [DECK[kind] for kind in sorted(DECK)]
     telling = {type(event) for _, event in rig.events if getattr(event, "kinds", [])}
     assert telling == {CardsCounted}
 
@@ -870,7 +875,7 @@ class Story:
             rig.device.mend(fault, rig.line.now)
         rig.device.door(False, rig.line.now)
 
-    def told(self) -> list[list[tuple[int, EventMessage]]]:
+    def reported(self) -> list[list[tuple[int, EventMessage]]]:
         return [rig.events for rig in self.rigs]
 
 
@@ -884,13 +889,13 @@ def test_no_story_makes_or_loses_a_card_or_an_event(seed: int) -> None:
         for boot in boots:
             assert rig.numbers(boot) == list(range(1, len(rig.numbers(boot)) + 1))
         assert {loss.reason for loss in rig.losses}.isdisjoint({LossReason.PROTOCOL, LossReason.REPLACED})
-        assert not [event for event in told(rig, StackTaken) if hasattr(event, "kinds")]
+        assert not [event for event in reported(rig, StackTaken) if hasattr(event, "kinds")]
 
 
 def test_one_seed_tells_one_story() -> None:
     first, second, other = Story(5), Story(5), Story(6)
     for story in (first, second, other):
         story.play(100)
-    assert first.told() == second.told()
+    assert first.reported() == second.reported()
     assert first.table.cards.snapshot() == second.table.cards.snapshot()
-    assert first.told() != other.told()
+    assert first.reported() != other.reported()

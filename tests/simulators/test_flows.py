@@ -89,7 +89,7 @@ def betting(house: House, people: People) -> None:
 def in_round(state: TableState) -> Callable[[House, People], None]:
     def prepare(house: House, people: People) -> None:
         assert people.open()
-        assert taken(people.tell(act.CloseBets, seats=SEATS))
+        assert taken(people.perform(act.CloseBets, seats=SEATS))
         until(house, people, state)
 
     return prepare
@@ -97,30 +97,30 @@ def in_round(state: TableState) -> Callable[[House, People], None]:
 
 def wagered(house: House, people: People) -> None:
     assert people.open()
-    assert taken(people.tell(act.Wager, seats=SEATS))
+    assert taken(people.perform(act.Wager, seats=SEATS))
 
 
 def waiting(house: House, people: People) -> None:
     assert people.open()
-    assert taken(people.tell(act.CloseBets, seats=SEATS))
+    assert taken(people.perform(act.CloseBets, seats=SEATS))
     until(house, people, TableState.CLEARING)
     until(house, people, TableState.WAITING)
 
 
 def void(house: House, people: People) -> None:
     in_round(TableState.ACTING)(house, people)
-    assert taken(people.tell(act.ReportWrongNumber, target="seat1", cards=4))
+    assert taken(people.perform(act.ReportWrongNumber, target="seat1", cards=4))
     people.chore()
 
 
 def idle(house: House, people: People) -> None:
     assert people.open()
-    assert taken(people.tell(act.IdleTable))
+    assert taken(people.perform(act.IdleTable))
 
 
 def rejected(house: House, people: People) -> None:
     assert people.open()
-    assert taken(people.tell(act.RejectDeck, deck="red-1"))
+    assert taken(people.perform(act.RejectDeck, deck="red-1"))
 
 
 STATES: dict[str, Callable[[House, People], None]] = {
@@ -187,7 +187,7 @@ def test_people_reach_a_goal_from_wherever_chance_leads(seed: int) -> None:
     house, people = house_of(rng.choice(list(SETUPS)), seed)
     for _ in range(rng.randrange(120)):
         if house.state.table is TableState.BETTING and house.state.round is None:
-            people.tell(act.CloseBets, seats=SEATS)
+            people.perform(act.CloseBets, seats=SEATS)
         elif not people.chore():
             house.watch(rng.choice([0.1, 1.0, 10.0]))
         if house.wired and rng.random() < 0.03:

@@ -55,7 +55,7 @@ def pile_of(house: House, place: CardPlace) -> list[Card]:
 
 def in_the_deal(house: House, people: People) -> None:
     """Close the bets, and stop with the first card of the first stack at the exit."""
-    people.tell(CloseBets, seats=SEATS)
+    people.perform(CloseBets, seats=SEATS)
     assert house.run(lambda: house.cards.count(Spot(CardPlace.EXIT)) > 0, 10)
 
 

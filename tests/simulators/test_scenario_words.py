@@ -177,7 +177,7 @@ def test_a_hand_goes_to_the_rack_and_a_card_falls_to_the_floor(stage: Stage) -> 
     assert [house.cards.count(spot) for spot in (RACK, FLOOR, Spot(CardPlace.HAND, 1))] == [2, SPARES + 1, 0]
     assert go_on(house, '[[step]]\nmove = "floor"\nto = "table"\ncards = 1\n') == []
     assert house.cards.count(Spot(CardPlace.TABLE, 0)) == 1, "to the pile of its own deck"
-    assert go_on(house, '[[step]]\nmove = "seat1"\nto = "rack"\n') == ["no such cards lay at seat1"]
+    assert go_on(house, '[[step]]\nmove = "seat1"\nto = "rack"\n') == ["no such cards were at seat1"]
     assert go_on(house, '[[step]]\nmove = "seat3"\nto = "rack"\ncards = 9\n') == [
         "3 cards were moved from seat3 to rack, and should have been 9"
     ]
@@ -215,7 +215,7 @@ def test_the_deck_in_the_shoe_is_swapped_for_another(stage: Stage) -> None:
 def test_a_load_of_a_deck_that_lies_elsewhere_is_a_problem() -> None:
     text = '[[step]]\nload = "shuffler"\ndeck = "red-1"\n'
     (problem,) = problems(f"{OPEN}{text.replace('red-1', 'red-1')}")
-    assert problem.startswith("step 2: no cards of deck red-1 lie on its pile")
+    assert problem.startswith("step 2: no cards of deck red-1 are on its pile")
 
 
 # --- devices --------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def given(work: Work, device: SimulatedDevice) -> Command:
     return command
 
 
-def told(device: SimulatedDevice) -> list[tuple[type[EventMessage], dict[str, Any]]]:
+def collect(device: SimulatedDevice) -> list[tuple[type[EventMessage], dict[str, Any]]]:
     """What the device reports from now on."""
     events: list[tuple[type[EventMessage], dict[str, Any]]] = []
     firmware = device.firmware
@@ -105,7 +105,7 @@ CYCLES = [
 @pytest.mark.parametrize(("work", "course"), CYCLES)
 def test_a_cycle_reports_its_worked_sequence(work: Work, course: Course) -> None:
     device = a_device(work, course)
-    events = told(device)
+    events = collect(device)
     if course in FAULTS and work.moves_cards:
         device.inject(FAULTS[course], START)
     elif course is Course.FAULT:
@@ -147,7 +147,7 @@ def test_power_ends_a_cycle_without_a_cycle_done(work: Work, course: Course, mom
         assert device._kept is not None
         kept = len(device._kept._events)
     device.mend(FaultName.POWER_LOSS, at + 1)
-    events = told(device)
+    events = collect(device)
     device.tick(at + END)
     assert events == [], "nothing is resumed"
     assert device.firmware is not None
@@ -167,7 +167,7 @@ def test_power_ends_a_cycle_without_a_cycle_done(work: Work, course: Course, mom
 def test_a_stopped_cycle_says_how_long_it_ran() -> None:
     work = next(work for work in WORKS if work.command is SelfTest)
     device = a_device(work, Course.DOOR)
-    events = told(device)
+    events = collect(device)
     given(work, device)
     disturbed(device, Course.DOOR)
     (what, fields), _ = events

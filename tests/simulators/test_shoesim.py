@@ -192,9 +192,9 @@ def test_the_verbs_of_the_hand(tmp_path: Path) -> None:
 
         run(deal())
         assert said(tmp_path, "take", "shoe", "2") == "cards: 3\n"
-        told = json.loads(said(tmp_path, "status", "--json"))
-        assert told["cards"] == {"INFEED 0": 53, "SHOE 0": 50, "HAND 2": 3, "FLOOR 0": 2}
-        assert told["devices"]["shoe"] == {
+        printed = json.loads(said(tmp_path, "status", "--json"))
+        assert printed["cards"] == {"INFEED 0": 53, "SHOE 0": 50, "HAND 2": 3, "FLOOR 0": 2}
+        assert printed["devices"]["shoe"] == {
             "address": addresses["shoe"],
             "power": True,
             "plugged": True,
@@ -319,8 +319,8 @@ def test_planned_faults(tmp_path: Path) -> None:
     with started(tmp_path, "--script", str(script)) as process:
         addresses = announced(process)
         assert not Path(addresses["shuffler"]).exists()
-        told = json.loads(said(tmp_path, "status", "--json"))
-        assert told["devices"]["shuffler"]["faults"] == ["unplug"]
+        printed = json.loads(said(tmp_path, "status", "--json"))
+        assert printed["devices"]["shuffler"]["faults"] == ["unplug"]
         said(tmp_path, "load", "shoe")
 
         async def deal() -> None:

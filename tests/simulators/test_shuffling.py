@@ -17,7 +17,7 @@ DECK = list(range(DECK_SIZE))  # cards named by the position they start from
 
 
 def valleys(order: list[int] | tuple[int, ...]) -> int:
-    """How many cards lie between two that started further down: where the order falls, then rises."""
+    """How many cards are between two that started further down: where the order falls, then rises."""
     falls = [a > b for a, b in pairwise(order)]
     return sum(first and not second for first, second in pairwise(falls))
 
@@ -34,7 +34,7 @@ def all_plans(shelves: int, n: int) -> list[list[Placement]]:
 
 
 def valley_z(shuffle: ShuffleModel, seed: int) -> float:
-    """How many standard errors the mean number of valleys lies from that of uniformly shuffled decks.
+    """How many standard errors the mean number of valleys differs from that of uniformly shuffled decks.
 
     For n cards in uniform order it has mean (n - 2) / 3 and variance 2(n + 1) / 45: here 17 and 2.4.
     """

@@ -33,7 +33,7 @@ def opened(setup: Setup | None = None, **more: object) -> tuple[House, People]:
 
 
 def box(house: House, name: str) -> SimulatedDevice:
-    """A device as it stands at the table."""
+    """A device as it is at the table."""
     return house.wired[name].device
 
 
@@ -86,7 +86,7 @@ def test_a_deck_swapped_in_a_loaded_shoe_is_shuffled_and_counted_before_it_is_de
 @pytest.mark.parametrize("interruption", INTERRUPTED)
 def test_a_deck_swapped_in_the_deal_voids_the_round(interruption: str) -> None:
     house, people = opened()
-    people.tell(act.CloseBets, seats=(1, 3))
+    people.perform(act.CloseBets, seats=(1, 3))
     assert house.run(lambda: "stack.dispensed" in kinds(house), 30)
     swap_deck(house, "shoe", Place.SHOE, interruption)
     (voided,) = [event for event in house.events if event.kind == "round.voided"]
@@ -99,7 +99,7 @@ def test_a_deck_swapped_in_the_deal_voids_the_round(interruption: str) -> None:
 @pytest.mark.parametrize("interruption", INTERRUPTED)
 def test_a_deck_swapped_in_the_shuffler_is_shuffled_again_after_the_round(interruption: str) -> None:
     house, people = opened()
-    people.tell(act.CloseBets, seats=(1, 3))
+    people.perform(act.CloseBets, seats=(1, 3))
     assert house.run(lambda: house.state.decks["blue-1"].state == "shuffled", 300)
     swap_deck(house, "shuffler", Place.OUTPUT, interruption)
     assert people.work(), people.step()
@@ -126,7 +126,7 @@ def test_a_deck_that_is_lifted_out_and_kept_is_looked_for() -> None:
 def test_a_shoe_replaced_by_one_that_cannot_hold_a_stack_is_refused(when: str) -> None:
     house, people = opened(HELD)
     if when == "dealing":
-        people.tell(act.CloseBets, seats=(1, 3))
+        people.perform(act.CloseBets, seats=(1, 3))
         assert house.run(lambda: "stack.dispensed" in kinds(house), 30)
     replace_box(house, "shoe", lacks=Capability.HOLDS_STACK)
     assert ("round.voided" in kinds(house)) is (when == "dealing")
@@ -137,8 +137,8 @@ def test_a_shoe_replaced_by_one_that_cannot_hold_a_stack_is_refused(when: str) -
     people.work(limit_s=300)
     assert house.state.devices["shoe"].state is DeviceState.UNKNOWN
     assert kinds(house).count("round.started") == (when == "dealing")
-    people.tell(act.TakeOutOfService, device="shoe", how="marked")
-    people.tell(act.ChangeMethod, method=Method.MANUAL_SHOE)
+    people.perform(act.TakeOutOfService, device="shoe", how="marked")
+    people.perform(act.ChangeMethod, method=Method.MANUAL_SHOE)
     assert people.work(), people.step()
     assert people.play()
 
@@ -175,22 +175,22 @@ def test_a_failed_shoe_that_keeps_its_memory_returns(way: str) -> None:
     shoe.mechanics.capabilities |= {Capability.KEEPS_MEMORY}
     boot = house.state.devices["shoe"].boot
     shoe.inject(FaultName.STALL, house.now)
-    people.tell(act.CloseBets, seats=(1, 3))
+    people.perform(act.CloseBets, seats=(1, 3))
     assert house.run(lambda: house.state.devices["shoe"].state is DeviceState.FAILED, 60)
     if way == "out of service":
-        people.tell(act.ReturnWagers)
-        people.tell(act.TakeOutOfService, device="shoe", how="covered")
+        people.perform(act.ReturnWagers)
+        people.perform(act.TakeOutOfService, device="shoe", how="covered")
         shoe.inject(FaultName.REBOOT, house.now)
         house.rest(5)
         people.work(limit_s=100)
-        people.tell(act.PutInService, device="shoe")
+        people.perform(act.PutInService, device="shoe")
     elif way == "self-test":
         shoe.mechanics.power_lost()  # the stalled cycle ends, and the host does not notice
         assert shoe.firmware
         shoe.mechanics.report = shoe.firmware.report
         while house.state.table is not TableState.SUSPENDED or "gather_cards" in str(people.step().do):
             assert people.chore() or house.run(lambda: False, 1) is False
-        people.tell(act.TestDevice, role=Role.TECHNICIAN, device="shoe")
+        people.perform(act.TestDevice, role=Role.TECHNICIAN, device="shoe")
     assert people.work(), people.step()
     assert house.state.devices["shoe"].boot == boot
     assert people.play()

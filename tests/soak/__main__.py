@@ -60,7 +60,7 @@ def sample(served: Served, rounds: int, begun: float) -> Sample:
     asked = time.perf_counter()
     served.table()
     answer_ms = (time.perf_counter() - asked) * 1e3
-    told = served.get("/api/v1/journal")
+    journal = served.get("/api/v1/journal")
     proc = Path(f"/proc/{served.process.pid}")
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
     with sqlite3.connect(f"file:{served.folder}/run/journal.db?mode=ro", uri=True) as reading:
@@ -72,10 +72,10 @@ def sample(served: Served, rounds: int, begun: float) -> Sample:
         rss_kb=int(status["VmRSS"].split()[0]),
         fds=len(list((proc / "fd").iterdir())),
         threads=int(status["Threads"]),
-        events=told["head"],
+        events=journal["head"],
         journal_bytes=data_bytes,
         answer_ms=round(answer_ms, 3),
-        write_ms=told["write_ms"]["median"],
+        write_ms=journal["write_ms"]["median"],
     )
 
 
@@ -117,16 +117,16 @@ def main() -> int:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         samples = soak(Path(folder), ROUNDS)
-    found, told = figures(samples), problems(samples)
+    found, findings = figures(samples), problems(samples)
     BUILD.mkdir(exist_ok=True)
-    whole = {"load": [round(load, 1), round(os.getloadavg()[0], 1)], "figures": found, "problems": told}
+    whole = {"load": [round(load, 1), round(os.getloadavg()[0], 1)], "figures": found, "problems": findings}
     whole["samples"] = [msgspec.structs.asdict(one) for one in samples]
     (BUILD / "soak.json").write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1))
-    (BUILD / "soak.html").write_text(page(samples, found, told))
+    (BUILD / "soak.html").write_text(page(samples, found, findings))
     for name, value in found.items():
         click.echo(f"{name:24}{value:12g}")
-    click.echo("; ".join(told) or "nothing grows")
-    return 1 if told else 0
+    click.echo("; ".join(findings) or "nothing grows")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

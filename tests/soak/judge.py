@@ -10,7 +10,7 @@ import msgspec
 
 WARM_UP = 0.3  # of the rounds: caches fill, pools of memory find their size
 RSS_KB_A_ROUND = 1.0  # more than this is a leak: a round has some hundred events, and each is half a kilobyte
-RSS_NOISE_KB = 2048  # the allocator's own; a short soak cannot tell a leak from it
+RSS_NOISE_KB = 2048  # the allocator's own; a short soak cannot distinguish a leak from it
 FDS_NOISE = 3  # somebody may be asking just now
 JOURNAL_TOLERANCE = 0.1  # of the events and bytes in a round, between the two halves
 
@@ -67,13 +67,13 @@ def figures(samples: Sequence[Sample]) -> dict[str, float]:
 
 def problems(samples: Sequence[Sample]) -> list[str]:
     """What grows and must not; nothing where all is well."""
-    found, told = figures(samples), []
+    found, findings = figures(samples), []
     if found["rss_kb_grown"] > RSS_NOISE_KB and found["rss_kb_a_round"] > RSS_KB_A_ROUND:
-        told.append(f"memory grows by {found['rss_kb_a_round']:.2f} kB a round")
+        findings.append(f"memory grows by {found['rss_kb_a_round']:.2f} kB a round")
     if found["fds_most"] > found["fds_warming_up"] + FDS_NOISE:
-        told.append(f"open files grew from {found['fds_warming_up']:.0f} to {found['fds_most']:.0f}")
+        findings.append(f"open files grew from {found['fds_warming_up']:.0f} to {found['fds_most']:.0f}")
     for name in ("events", "bytes"):
         first, last = found[f"{name}_a_round_first"], found[f"{name}_a_round_last"]
         if abs(last - first) > JOURNAL_TOLERANCE * first:
-            told.append(f"the journal's {name} in a round went from {first:g} to {last:g}")
-    return told
+            findings.append(f"the journal's {name} in a round went from {first:g} to {last:g}")
+    return findings

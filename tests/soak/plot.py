@@ -18,10 +18,10 @@ PLOTS = (
 )
 
 
-def page(samples: Sequence[Sample], figures: Mapping[str, float], told: Sequence[str]) -> str:
+def page(samples: Sequence[Sample], figures: Mapping[str, float], findings: Sequence[str]) -> str:
     """The whole page."""
     rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{value:g}</td></tr>" for name, value in figures.items())
-    verdict = "; ".join(told) or "nothing grows"
+    verdict = "; ".join(findings) or "nothing grows"
     plots = "".join(_plot(samples, name, text) for name, text in PLOTS)
     return (
         "<!doctype html><meta charset=utf-8><title>Soak</title><style>body{font:14px sans-serif;margin:2em}"

@@ -40,17 +40,17 @@ def test_a_daemon_that_is_flat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "told"),
+    ("what", "finding"),
     [
         ({"kb_a_round": 3.0}, "memory grows by"),
         ({"fds_a_round": 0.01}, "open files grew"),
         ({"longer": 1.0}, "the journal's bytes in a round"),
     ],
 )
-def test_what_grows_is_told(what: dict[str, float], told: str) -> None:
+def test_what_grows_is_told(what: dict[str, float], finding: str) -> None:
     found = problems(samples(**what))  # type: ignore[arg-type]
     assert len(found) == 1
-    assert told in found[0]
+    assert finding in found[0]
 
 
 def test_the_page_shows_it() -> None:

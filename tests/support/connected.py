@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Self, TypeVar
 
 from firmware_bridge.connection import Connection
-from firmware_bridge.wire.session import Happening, HostSession
+from firmware_bridge.wire.session import Happening, HostSession, Ready
 
 Kind = TypeVar("Kind")
 
@@ -52,7 +52,7 @@ class ConnectedDevice:
 
     async def __aenter__(self) -> Self:
         self._running = asyncio.create_task(self.connection.run())
-        await self.connection.until_ready()
+        await self.until(Ready)
         return self
 
     async def __aexit__(self, *exc: object) -> None:

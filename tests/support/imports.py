@@ -72,7 +72,7 @@ def files(folder: str) -> list[Path]:
 
 
 def package_of(module: str) -> str:
-    """`controller.core.rules.dealing` belongs to `controller.core`; a module beside the packages stands for itself."""
+    """`controller.core.rules.dealing` belongs to `controller.core`; a module outside the packages stands for itself."""
     return ".".join(module.split(".")[:2])
 
 

@@ -11,6 +11,7 @@ from controller.api.metrics import Totals
 from controller.cli import shoed
 from controller.core.decision import Decision
 from controller.core.events.devices import DeviceReported
+from controller.core.events.event import Entry
 from controller.core.rules import devices
 from controller.daemon import daemon, live_table
 from firmware_bridge.wire.messages import CardsCounted, UnknownEvent
@@ -31,10 +32,10 @@ def leak() -> None:
             structlog.get_logger().info("something new", content=happening.content.hex())
         return report_of(device, boot, happening)
 
-    def counted(totals: Totals, kind: str, clause: tuple[str, ...], data: dict[str, Any]) -> None:
-        if kind == "device.reported":
-            totals.voids[data["event"]] = 1
-        take(totals, kind, clause, data)
+    def counted(totals: Totals, entry: Entry) -> None:
+        if isinstance(entry.event, DeviceReported):
+            totals.voids[entry.event.event] = 1
+        take(totals, entry)
 
     devices._OF_COMMAND[CardsCounted] = journaled
     setattr(daemon, "report_of", logged)  # noqa: B010

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from controller.core.events.event import Event, Move, PersonEvent
+from controller.core.events.event import Event, PersonEvent
+from controller.core.ledger import Move
 from controller.core.names import cards, place_name, plural, where
 
 

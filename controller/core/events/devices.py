@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from controller.core.events.event import DeviceFact, Move
+from controller.core.events.event import DeviceFact
+from controller.core.ledger import Move
 from controller.core.names import cards, command_name, doing_name, is_refusal, refusal_name, spoken
 
 # --- connecting and disconnecting -----------------------------------------------------------------------------------

@@ -11,9 +11,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-Move = tuple[str, str, int]
-"""Cards moved in the ledger: from, to, how many."""
-
 
 class Actor(StrEnum):
     """Who or what causes an event."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from controller.core.events.event import DeviceFact, Event, Move, PersonEvent
+from controller.core.events.event import DeviceFact, Event, PersonEvent
+from controller.core.ledger import Move
 from controller.core.names import capital, cards, place_name
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from controller.core.events.event import Actor, Event, PersonEvent
+from controller.core.events.event import Actor, Entry, Event, PersonEvent
 from controller.core.names import spoken
 from controller.core.warning_kinds import warning_name
 
@@ -43,7 +44,7 @@ class OpeningCompleted(Event):
 
 
 class TableClosed(PersonEvent):
-    """The table closed; its decks were removed. `wagers`: the seats whose wagers no longer stand."""
+    """The table closed; its decks were removed. `wagers`: the seats whose wagers no longer count."""
 
     kind = "table.closed"
     wagers: list[int] = msgspec.field(default_factory=list)
@@ -53,7 +54,7 @@ class TableClosed(PersonEvent):
 
 
 class TableIdled(PersonEvent):
-    """The table is open but has no players. `wagers`: the seats whose wagers no longer stand."""
+    """The table is open but has no players. `wagers`: the seats whose wagers no longer count."""
 
     kind = "table.idled"
     wagers: list[int] = msgspec.field(default_factory=list)
@@ -185,6 +186,11 @@ class CutRefused(ActionRefused):
 
     def sentence(self) -> str:
         return f"The cut was refused: {self.reason}."
+
+
+def refusals(made: Iterable[Entry]) -> list[Entry]:
+    """The refusals among the events that a report led to."""
+    return [entry for entry in made if isinstance(entry.event, ActionRefused)]
 
 
 class WarningRaised(Event):

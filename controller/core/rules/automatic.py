@@ -42,7 +42,6 @@ from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Release, Shuffle
 
 AutomaticRule = Callable[[Decision], bool]
-T: Final = TableState
 
 
 def gathering(d: Decision) -> bool:
@@ -229,18 +228,18 @@ def handling_decks(d: Decision) -> bool:
 
 _ALWAYS: Final[tuple[AutomaticRule, ...]] = (handling_decks,)
 RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
-    T.CLOSED: (),
-    T.OPENING: (opening_completed, *_ALWAYS),
-    T.WAITING: (suspending, *_ALWAYS, delivering, making_room, opening_bets),
-    T.BETTING: (suspending, withdrawing, *_ALWAYS),
-    T.DEALING: (dispensing, dealt, *_ALWAYS),
-    T.ACTING: (dispensing, stub_leaving, *_ALWAYS),
-    T.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
-    T.CLEARING: (stub_leaving, completing, *_ALWAYS),
-    T.STUB_COUNT: _ALWAYS,
-    T.VOIDING: _ALWAYS,
-    T.IDLE: _ALWAYS,
-    T.SUSPENDED: (resuming, *_ALWAYS),
+    TableState.CLOSED: (),
+    TableState.OPENING: (opening_completed, *_ALWAYS),
+    TableState.WAITING: (suspending, *_ALWAYS, delivering, making_room, opening_bets),
+    TableState.BETTING: (suspending, withdrawing, *_ALWAYS),
+    TableState.DEALING: (dispensing, dealt, *_ALWAYS),
+    TableState.ACTING: (dispensing, stub_leaving, *_ALWAYS),
+    TableState.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
+    TableState.CLEARING: (stub_leaving, completing, *_ALWAYS),
+    TableState.STUB_COUNT: _ALWAYS,
+    TableState.VOIDING: _ALWAYS,
+    TableState.IDLE: _ALWAYS,
+    TableState.SUSPENDED: (resuming, *_ALWAYS),
 }
 
 

@@ -149,7 +149,7 @@ def _not_gathered(state: State, deck: str) -> Refusal | None:
     return None
 
 
-def doubtful_place(state: State, deck: str, cards: ledger.Cards, place: str, number: int) -> Refusal | None:
+def doubtful_place(state: State, deck: str, cards: ledger.CardCounts, place: str, number: int) -> Refusal | None:
     """Refuse or question the number of cards counted at one place."""
     if place == ledger.MISSING and number < 1:
         return Refusal("no card was found", "a card is found, or a floorperson declares it missing")
@@ -161,7 +161,7 @@ def doubtful_place(state: State, deck: str, cards: ledger.Cards, place: str, num
     return unlikely(state, deck, number, pile=pile, expected=expected, blind=blind)
 
 
-def place_moves(cards: ledger.Cards, place: str, number: int) -> list[ledger.Move]:
+def place_moves(cards: ledger.CardCounts, place: str, number: int) -> list[ledger.Move]:
     """The moves when a person has gathered and counted the cards of one place; a device is emptied as a whole."""
     if place == ledger.MISSING:
         return [(ledger.MISSING, ledger.TABLE, number)]
@@ -201,7 +201,7 @@ def gather_all(d: Decision, act: GatherAll) -> Refusal | None:
     return None
 
 
-def doubtful_pile(state: State, deck: str, cards: ledger.Cards, number: int) -> Refusal | None:
+def doubtful_pile(state: State, deck: str, cards: ledger.CardCounts, number: int) -> Refusal | None:
     """Question the number of cards on the pile if it does not complete the deck."""
     elsewhere = [place for place in cards if place == ledger.GONE or emptied_by_device(state, place)]
     left = ledger.count(cards, elsewhere)
@@ -210,7 +210,7 @@ def doubtful_pile(state: State, deck: str, cards: ledger.Cards, number: int) -> 
     return unlikely(state, deck, number, pile=number + left, expected=expected, blind=blind)
 
 
-def pile_moves(cards: ledger.Cards, places: list[str], number: int) -> list[ledger.Move]:
+def pile_moves(cards: ledger.CardCounts, places: list[str], number: int) -> list[ledger.Move]:
     """The moves when the cards of these places are put on the pile and the pile then has this number of cards."""
     moves = [(place, ledger.TABLE, cards[place]) for place in places]
     pile = ledger.count(cards, (ledger.TABLE, *places))

@@ -48,7 +48,7 @@ from controller.core.events.table import (
     TurnPassed,
 )
 from controller.core.machines import DeckState, DeviceState, TableState
-from controller.core.names import canonical, place_name, state_name
+from controller.core.names import place_name, state_name, stored_name
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, in_service, inside, moved_by, self_reshuffling
 from controller.core.rules.unexpected_cards import look_inside
@@ -69,7 +69,7 @@ def configure(d: Decision, act: Configure) -> Refusal | None:
     refusal = setup_fault(act.setup)
     if refusal:
         return refusal
-    backs = tuple(canonical(back) for back in act.setup.backs)
+    backs = tuple(stored_name(back) for back in act.setup.backs)
     setup = msgspec.to_builtins(
         msgspec.structs.replace(act.setup, backs=backs), str_keys=True, order="deterministic"
     )  # as it will be read back from the journal

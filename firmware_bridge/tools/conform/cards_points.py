@@ -211,12 +211,12 @@ def cards_once(talk: Talk) -> Steps[None]:
     found, before, since = yield from _before(talk)
     first = yield from start(talk, command)
     meanwhile = yield from talk.status()
-    yield from _again(talk, command, first)
+    yield from talk.give_again(command.encode(), first)
     talk.leave()
     yield from talk.greet()
-    yield from _again(talk, command, first)
+    yield from talk.give_again(command.encode(), first)
     yield from ended(talk, command)
-    yield from _again(talk, command, first)
+    yield from talk.give_again(command.encode(), first)
     yield from talk.rest(QUIET_S)
     status = yield from talk.status()
     if status.doing:
@@ -233,12 +233,6 @@ def cards_once(talk: Talk) -> Steps[None]:
         if is_now - was != growth:
             given = f"{describe_message(command)} was given four times"
             raise Failed(f"{given}: expected {name} {was + growth}, got {is_now}")
-
-
-def _again(talk: Talk, command: Command, first: bytes) -> Steps[None]:
-    again = yield from talk.give(command.encode())
-    if again != first:
-        raise Failed(f"{describe_message(command)} again: expected {in_words(first)} again, got {in_words(again)}")
 
 
 def _one_stack(talk: Talk, command: Command) -> None:

@@ -46,7 +46,7 @@ def command_at_most_once(talk: Talk) -> Steps[None]:
     command = talk.harmless(greeting, talk.next_id())
     first = yield from talk.carried_out(command)
     for _ in range(2):
-        _same(first, (yield from talk.give(command)))
+        yield from talk.give_again(command, first)
     yield from _one_effect(talk, before)
 
 
@@ -59,13 +59,8 @@ def command_across_links(talk: Talk) -> Steps[None]:
     first = yield from talk.carried_out(command)
     talk.leave()
     yield from talk.greet()
-    _same(first, (yield from talk.give(command)))
+    yield from talk.give_again(command, first)
     yield from _one_effect(talk, before)
-
-
-def _same(first: bytes, again: bytes) -> None:
-    if again != first:
-        raise Failed(f"the same command again: expected {in_words(first)} again, got {in_words(again)}")
 
 
 def _one_effect(talk: Talk, before: int, others: int = 0) -> Steps[None]:
@@ -83,7 +78,7 @@ def command_remembered(talk: Talk) -> Steps[None]:
     first = yield from talk.carried_out(command)
     for _ in range(REMEMBERED - 1):
         yield from talk.carried_out(talk.harmless(greeting, talk.next_id()))
-    _same(first, (yield from talk.give(command)))
+    yield from talk.give_again(command, first)
 
 
 @point("command.forgotten", "Commands", "A forgotten command is not carried out again.")
@@ -219,11 +214,11 @@ def command_refusal_remembered(talk: Talk) -> Steps[None]:
         command: Command = ClearJam(talk.next_id(), greeting.boot)
         first = yield from _refusal(talk, command)
         yield from talk.turn(greeting, Unlock, as_found)
-        _same(first, (yield from talk.give(command.encode())))
+        yield from talk.give_again(command.encode(), first)
         yield from talk.turn(greeting, as_found, as_found)
     else:
         command = Lock(talk.next_id(), greeting.boot)
-        _same((yield from _refusal(talk, command)), (yield from talk.give(command.encode())))
+        yield from talk.give_again(command.encode(), (yield from _refusal(talk, command)))
     yield from _refusal(talk, Indicate(command.id, greeting.boot, Light.OFF))  # command.id_reused checks the reason
 
 

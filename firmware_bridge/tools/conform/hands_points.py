@@ -220,9 +220,9 @@ def hands_door_stops(talk: Talk) -> Steps[None]:
     yield from talk.by_hand(HandTask.GET_READY)
     trace = yield from cycle(talk, greeting, command, HandTask.OPEN)
     yield from talk.by_hand(HandTask.CLOSE)
-    told = [read(event) for event in trace.events]
-    opened = next((event for event in told if isinstance(event, Door) and event.state is DoorState.OPEN), None)
-    done = next((event for event in told if isinstance(event, CycleDone)), None)
+    reported = [read(event) for event in trace.events]
+    opened = next((event for event in reported if isinstance(event, Door) and event.state is DoorState.OPEN), None)
+    done = next((event for event in reported if isinstance(event, CycleDone)), None)
     if done is None:
         raise Failed(f"{describe_message(command)} has ended, but its CycleDone has the number of an older event")
     if done.outcome is not Outcome.STOPPED:

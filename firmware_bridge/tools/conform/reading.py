@@ -158,7 +158,7 @@ def _too_few(status: Status, command: Command) -> bool:
 
 
 def _in_the_way(status: Status, command: Command) -> bool:
-    """Cards at the exit, or a stack that is held. What lies in the shoe that a shuffler feeds is not in its Status."""
+    """Cards at the exit, or a stack that is held. What is in the shoe that a shuffler feeds is not in its Status."""
     held = isinstance(command, Dispense) and command.hold
     return isinstance(command, Deliver) or (status.held_cards if held else status.exit_cards) != 0
 

@@ -179,7 +179,7 @@ class Conformance:
 
 
 Incoming = asyncio.Queue[bytes | PortLost | bool]  # True or False: what a person answers
-Ask = Callable[[HandTask, Callable[[bool], None]], None]  # asks a person, who answers later
+AskPerson = Callable[[HandTask, Callable[[bool], None]], None]  # asks a person, who answers later
 Write = Callable[[bytes], None]
 
 
@@ -190,7 +190,7 @@ async def run_points(
     report: Callable[[PointResult], None] = lambda result: None,
     with_cards: bool = False,
     slow: bool = False,
-    ask: Ask | None = None,
+    ask: AskPerson | None = None,
     reopen: Callable[[], Awaitable[Write | None]] | None = None,
     only: Collection[str] = (),
     clock: Callable[[], float] = time.monotonic,
@@ -237,7 +237,7 @@ async def conform(
     report: Callable[[PointResult], None] = lambda result: None,
     with_cards: bool = False,
     slow: bool = False,
-    ask: Ask | None = None,
+    ask: AskPerson | None = None,
     only: Collection[str] = (),
     settings: PortSettings = DEFAULT_SETTINGS,
 ) -> list[PointResult]:

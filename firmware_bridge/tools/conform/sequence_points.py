@@ -1,6 +1,6 @@
 """The points about worked sequences: each command is given once, and what the device reports is compared.
 
-Without a person, a cycle that is not possible as the cards lie is compared with an earlier one of the same run.
+Without a person, a cycle that is not possible where the cards are now is compared with an earlier one of the same run.
 """
 
 from __future__ import annotations

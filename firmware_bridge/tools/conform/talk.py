@@ -178,6 +178,12 @@ class Talk(LinkTalk):
             raise Failed(f"{describe_message(question)} was answered by {describe_message(decoded)}")
         return decoded
 
+    def give_again(self, command: bytes, first: bytes) -> Steps[None]:
+        """Give a command once more. Its answer must be the first one."""
+        again = yield from self.give(command)
+        if again != first:
+            raise Failed(f"the same command again: expected {in_words(first)} again, got {in_words(again)}")
+
     def said(self, message: bytes) -> Steps[list[bytes]]:
         """Send a message that may get no answer, and return what was received until it was acknowledged."""
         yield from self.acknowledgement(self.say(message), SOON_S)

@@ -73,10 +73,10 @@ class CycleTrace:
 
     def check(self, expected: Course = Course.COMPLETE) -> None:
         """Fail the point if this is not one of the worked sequences; skip it if it is another than expected."""
-        told = [read(event) for event in self.events]
+        messages = [read(event) for event in self.events]
         for data in self.events:
             check_secrets(data, self.greeting, dealt=self.work.command in (Dispense, Release))
-        events: list[Message] = [event for event in told if isinstance(event, OF_A_SEQUENCE)]
+        events: list[Message] = [event for event in messages if isinstance(event, OF_A_SEQUENCE)]
         done = next((event for event in events if isinstance(event, CycleDone)), None)
         if done is None:
             raise Failed(f"{self._name}: no CycleDone was received")
@@ -89,7 +89,7 @@ class CycleTrace:
         if course is not expected:
             raise Skipped(f"{self._name} ended with {done.outcome.name}")
         if course is Course.COMPLETE:
-            self._check_cards(told, done)
+            self._check_cards(messages, done)
 
     @property
     def _name(self) -> str:
@@ -196,7 +196,7 @@ class CycleTrace:
             if is_now - was != growth:
                 raise Failed(f"{self._name}: expected counter {name} {was + growth}, got {is_now}")
 
-    def _check_cards(self, told: list[Message], done: CycleDone) -> None:
+    def _check_cards(self, messages: list[Message], done: CycleDone) -> None:
         """The cards are where the sequence says: none at other places moved."""
         number = self._to_move
         if number == UNSURE:
@@ -207,7 +207,7 @@ class CycleTrace:
             wanted[STATUS_FIELD[place]] = rest
         if self.work.target is not None:
             wanted[STATUS_FIELD[self.work.target]] += number
-        taken = any(isinstance(event, StackTaken) for event in told)
+        taken = any(isinstance(event, StackTaken) for event in messages)
         for field, cards in wanted.items():
             is_now = getattr(self.after, field)
             known = is_now >= 0 and getattr(self.before, field) >= 0
@@ -225,7 +225,7 @@ def check_secrets(data: bytes, greeting: Greeting, *, dealt: bool) -> None:
     if len(fields) > ELEMENTS.get(fields[0], len(fields)):
         raise Failed(f"{in_words(data)} has {len(fields)} elements, but version 1 has {ELEMENTS[fields[0]]}")
     if isinstance(event, CardFaceUp):
-        raise Failed(f"{in_words(data)}: cards that lie face down must not be reported")
+        raise Failed(f"{in_words(data)}: face-down cards must not be reported")
     kinds: list[int] = getattr(event, "kinds", [])
     if kinds and not greeting.can(Capability.RECOGNISES):
         raise Failed(f"{in_words(data)} has kinds, but the device has no RECOGNISES")

@@ -28,7 +28,7 @@ class Capability(enum.IntEnum):
     COUNTS = 1  # counts the cards of every cycle
     RECOGNISES = 2  # knows the kind of each card
     FEEDS_SHOE = 3  # a shuffler that delivers into the shoe
-    RESHUFFLES = 4  # reshuffles and counts by itself (5.I)
+    RESHUFFLES = 4  # reshuffles and counts by itself
     HOLDS_STACK = 5  # a shoe that can hold the dealer's stack inside
     LOCKS = 6  # doors and card paths can be locked
     INDICATES = 7  # has a light, a text line or a sound

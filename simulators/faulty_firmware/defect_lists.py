@@ -21,7 +21,7 @@ Part = TypeVar("Part", bound=type[Firmware] | type[Link] | type[FrameDecoder])
 def fails(point: str) -> Callable[[Part], Part]:
     """Register the decorated part as the defect that fails this point, in a firmware that uses it."""
 
-    def book(part: Part) -> Part:
+    def register(part: Part) -> Part:
         build: Any = part
         if issubclass(build, FrameDecoder):
             build = type(build.__name__, (Link,), {"decoder_type": build})
@@ -30,7 +30,7 @@ def fails(point: str) -> Callable[[Part], Part]:
         DEFECTS[point] = build
         return part
 
-    return book
+    return register
 
 
 def done_instead(message: bytes, of: Reason) -> bytes:
@@ -64,8 +64,8 @@ def mechanical(
 ) -> Callable[[type[Firmware]], type[Firmware]]:
     """Register the decorated firmware as a mechanical defect of a device with these capabilities."""
 
-    def book(build: type[Firmware]) -> type[Firmware]:
+    def register(build: type[Firmware]) -> type[Firmware]:
         MECHANICAL[build.__name__] = MechanicalDefect(build, role, found_by, frozenset(gains), frozenset(lacks))
         return build
 
-    return book
+    return register

@@ -109,12 +109,6 @@ class BaseJournal(ABC):
             raise ValueError(f"cannot take a snapshot: there is no event {seq}")
         return Snapshot(seq, event.hash, code_version, state)
 
-    def _check_verified(self, checkpoint: Checkpoint) -> None:
-        """JournalDamaged unless this checkpoint is in the journal."""
-        event = self.event(checkpoint.seq)
-        if event is None or event.hash != checkpoint.hash:
-            raise JournalDamaged(checkpoint.seq, "it is not the event that was verified")
-
     def _checked_head(self) -> Checkpoint:
         """The last event's position, for the next one to follow. Only this event is checked; verify() checks all."""
         newest = self.last(1)
