@@ -298,11 +298,14 @@ def _faults_of_files(config: Config, source: str) -> list[str]:
 def files_of(config: Config, source: str) -> Iterator[tuple[str, str]]:
     """The files that the daemon uses, each with the key that names it; `source` is the configuration itself."""
     yield "this configuration", source
-    for suffix in ("", "-wal", "-shm", ".lock"):  # SQLite's files, and the writer's lock
+    # SQLite's files, the lock of the writer, and the search index, which is deleted if it cannot be read
+    for suffix in ("", "-wal", "-shm", ".lock", ".index", ".index-wal", ".index-shm"):
         yield "journal.file", config.journal.file + suffix
     yield "control.socket", config.control.socket
     if config.screen and config.screen.people:
         yield "screen.people", config.screen.people
+    if config.screen and config.screen.token:
+        yield "screen.token", config.screen.token
 
 
 def listen_address(screen: ScreenConfig) -> tuple[str, int]:

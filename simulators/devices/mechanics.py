@@ -113,7 +113,7 @@ class Mechanics(ABC):
         self.deadline = math.inf  # when the next card moves
         self._started = 0.0
         self._presented_by = 0  # the command whose cards are at the exit
-        self._dealt = False  # those cards were dealt: once they are taken, the host may ask for their kinds
+        self._dealt_by = 0  # the same, if they are a stack that was dealt: the host may ask for their kinds
         self.taken: TakenStacks = {}  # the firmware's, while there is power
         self._face_up_told = 0
         self._failed_parts: list[tuple[FaultCode, str]] = []  # what the last self-test found
@@ -207,7 +207,9 @@ class Mechanics(ABC):
         if not memory_kept:
             self.last_cycle, self.last_outcome = 0, Outcome.COMPLETE
             self.cards_moved = self.stacks = self.cycles_done = self.jams = self.faults = 0
-        self._presented_by, self._dealt = 0, False
+        self._presented_by = 0
+        if not memory_kept:
+            self._dealt_by = 0
 
     def fail(self) -> None:
         """Do nothing more until a restart, after the current cycle, if any, has ended."""
@@ -244,11 +246,11 @@ class Mechanics(ABC):
         """A person takes all cards from the exit."""
         taken = self.cards.move_all(self.exit, target)
         if taken:
-            if self._dealt and self.can(Capability.RECOGNISES):
-                self.taken[self._presented_by] = [int(card.kind) for card in taken]
+            if self._dealt_by and self.can(Capability.RECOGNISES):
+                self.taken[self._dealt_by] = [int(card.kind) for card in taken]
                 if len(self.taken) > STACKS_KEPT:
                     del self.taken[next(iter(self.taken))]
-            counted = len(taken) if self._dealt or self.can(Capability.COUNTS) else -1
+            counted = len(taken) if self._dealt_by or self.can(Capability.COUNTS) else -1
             self.report(StackTaken, command=self._presented_by, place=_EXIT, cards=counted)
         return taken
 
@@ -384,7 +386,7 @@ class Mechanics(ABC):
 
     def _present(self, command: AnyCommand, dealt: bool) -> None:
         self._presented_by = command.id
-        self._dealt = dealt
+        self._dealt_by = command.id if dealt else 0
         self.stacks += 1
 
     # --- the engine -------------------------------------------------------------------------------------------------

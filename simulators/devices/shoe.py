@@ -66,7 +66,7 @@ class ShoeMechanics(Mechanics):
             return isinstance(self.doing, Dispense | Release)
         if command == self._held_by and self.cards.count(HELD):
             return True
-        return self._dealt and command == self._presented_by and self.cards.count(self.exit) > 0
+        return command == self._dealt_by != 0 and self.cards.count(self.exit) > 0
 
     def power_lost(self, *, memory_kept: bool = False) -> None:
         """Cards that are held stay there; without its memory it does not know which command they belong to."""
@@ -111,7 +111,7 @@ class ShoeMechanics(Mechanics):
         cards = self.cards
         target = HELD if command.hold else self.exit
         if not command.hold:  # if the cycle does not finish, these are its cards, but not a stack
-            self._presented_by, self._dealt = command.id, False
+            self._presented_by, self._dealt_by = command.id, 0
         if self._begins_with(FaultName.EXTRA_CARD):
             self._spare_gets_in(SHOE)
         if self._begins_with(FaultName.FACE_UP):

@@ -73,6 +73,16 @@ class ForgetsItsCounters(_Forgets):
         return True
 
 
+@mechanical(SHOE, "hands.power", gains={*KEEPS, Capability.RECOGNISES})
+class ForgetsTheCards(_Forgets):
+    """Keeps its memory, except for which cards its stacks had."""
+
+    def _forget(self, now: float) -> bool:
+        self._taken.clear()
+        self.mechanics._dealt_by = 0
+        return True
+
+
 @mechanical(SHOE, "hands.power")
 class StaysLocked(Firmware):
     """Comes back from a loss of power with its lock as it was."""

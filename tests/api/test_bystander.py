@@ -78,6 +78,19 @@ def test_a_bystander_sees_the_table_and_no_names(stranger: Page) -> None:
     assert not any(name.encode() in answer.body for name in NAMES)
 
 
+def test_the_list_of_fields_has_nothing_that_cannot_be_seen_at_the_table() -> None:
+    """A second list, so that nobody opens a field by accident."""
+    seen = {
+        "step": {"text", "who"},
+        "round": {"number", "deck", "seats", "dealt", "stacks", "void", "acted", "collected", "stub_out", "face_up"},
+        "decks": {"name", "back", "state", "state_words", "cards", "due"},
+        "devices": {"name", "state", "state_words", "online", "at_exit"},
+    }
+    plain = {"name", "simulated", "now_ms", "ts", "table", "table_words", "game", "method", "seats", "backs", "wagered"}
+    assert {name: set(inner) for name, inner in OPEN_FIELDS.items() if inner} == seen
+    assert {name for name, inner in OPEN_FIELDS.items() if not inner} == plain
+
+
 def test_the_view_of_a_bystander_has_only_the_listed_fields_also_when_a_round_is_void() -> None:
     for house in (House(), House().open(), void()):
         view = open_view(table_view(house.state, house.state.now_ms))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +24,8 @@ from controller.core.actions import Role
 from controller.core.state import State
 from controller.daemon.daemon import Daemon
 from controller.daemon.people import PeopleFile, Person
-from controller.journal import Journal, JournalReader
+from controller.journal import Journal, JournalReader, NewEvent
+from controller.journal.search_index import index_path
 from firmware_bridge.ports.transport import open_in_thread
 
 LIMIT_S = 20.0  # generous: only a hang runs into it
@@ -66,6 +69,26 @@ def test_a_client_has_few_searches_at_a_time_and_all_together_have_some(journal:
         reads.close()
 
     run(ask())
+
+
+def test_a_search_uses_the_index(tmp_path: Path) -> None:
+    """What is missing from the index is not found, so it is the index that was searched."""
+    journal = tmp_path / "journal.db"
+    started = {"round": 1, "deck": "red-1", "seats": [1], "at_ms": 1}
+    with Journal(journal, create=True) as found:
+        found.append([NewEvent("2026-03-14T15:09:26.000000Z", "round.started", (), started)] * 2)
+
+    async def ask() -> list[int]:
+        reads = JournalReads(journal)
+        numbers = []
+        for _ in range(2):
+            numbers.append(len(await reads.search(USERS[0], lambda reader: reader.search(kind="round.started"))))
+            with contextlib.closing(sqlite3.connect(index_path(journal))) as index, index:
+                index.execute("DELETE FROM fields WHERE seq = 1")
+        reads.close()
+        return numbers
+
+    assert run(ask()) == [2, 1]
 
 
 def test_a_search_that_takes_too_long_is_ended_and_says_so(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,25 @@ def test_a_page_at_which_somebody_is_signed_in_is_never_pushed_out(attacked: Att
             line.close()
 
 
+def test_where_every_connection_is_a_page_that_may_read_a_new_one_is_dropped(attacked: Attacked) -> None:
+    pages: list[Listening] = []
+    try:
+        while len(pages) < MAX_CONNECTIONS:
+            page = Page(attacked.listen, TOKEN)
+            cookies = f"shoed={page.cookie}; shoed_screen={page.screen_cookie}"
+            for _ in range(STREAMS["screen"]):
+                pages.append(Listening(attacked.listen, "?only=table", Cookie=cookies))
+                pages[-1].next("table")
+        with pytest.raises((OSError, http.client.HTTPException)):
+            Page(attacked.listen)
+        assert attacked.served.do("reveal_dealer").status == 409
+        for listening in pages:
+            assert listening.next("table")
+    finally:
+        for listening in pages:
+            listening.close()
+
+
 def test_a_user_has_a_share_of_the_streams_and_no_more(attacked: Attacked) -> None:
     lines = []
     try:

@@ -464,6 +464,25 @@ def test_a_device_that_answers_nothing_is_not_trusted_although_its_events_are_co
     assert ends[-1].detail == "no answer to Dispense 5 within 5 s, 3 times in a row"
 
 
+def test_an_answer_that_comes_after_the_host_gave_up_does_not_make_up_for_it() -> None:
+    device = greeted()
+    now = NOW
+    ends: list[Any] = []
+    for id in (5, 6, 7):
+        device.host.send(Dispense(id, DEVICE_BOOT, 3), now)
+        device.exchange(now)
+        for _ in range(round(ANSWER_WITHIN_S)):
+            now += 1.0
+            ends += device.host.tick(now)
+            device.link.tick(now)
+            device.exchange(now)
+        device.host.connect(now)
+        device.exchange(now)
+        device.say(device.welcome(), Done(id), now=now)
+    assert [type(end) for end in ends] == [Lost, Lost, Untrusted]
+    assert ends[-1].detail == "no answer to Dispense 7 within 5 s, 3 times in a row"
+
+
 @pytest.mark.parametrize(
     "fields", [[66, 1, 9, 5, 3, 0, 65_536, 7], [66, 1, 9, 5, 3.5, 0, 3, 7], [66, 1, 9], [73, 1, 9, 1, "x" * 65]]
 )

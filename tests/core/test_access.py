@@ -53,6 +53,14 @@ def test_a_lock_out_is_short_however_long_somebody_goes_on_and_a_restart_does_no
     assert tries(house, True) == ["access.granted"]
 
 
+def test_ten_minutes_after_any_number_of_wrong_pins_the_right_one_lets_in() -> None:
+    house = House()
+    for _ in range(1000):
+        tries(house, False)
+    house.now += 600.0
+    assert tries(house, True) == ["access.granted"]
+
+
 def test_wrong_pins_are_forgotten_one_by_one() -> None:
     house = House()
     for _ in range(3 * TRIES):

@@ -249,6 +249,8 @@ def test_cards_taken_that_no_cycle_had_brought_out() -> None:
     assert not house.find("round.voided")
     assert house.find("deck.recalled")[-1].clause == ("13.G",)
     assert house.find("deck.recalled")[-1].data["reason"] == "cards were taken from the shoe"
+    warned = house.state.warnings["shoe.cards"]
+    assert (warned.text, warned.needs) == ("cards were taken from the shoe", "floor")
     house.report("shuffler", wire.StackTaken, command=0, place=Place.EXIT, cards=2)
     assert house.last[0].kind == "device.reported", "the ledger has no cards in it"
 

@@ -59,7 +59,7 @@ TAKEN = message_number(StackTaken)
 PATHS = (
     *(f"/api/v1/{name}" for name in ("table", "events?newest=1&limit=500", "actions", "rounds", "rounds/1", "rules")),
     *(f"/api/v1/{name}" for name in ("devices", "devices/shuffler/frames", "devices/shoe/frames", "journal")),
-    *(f"/api/v1/{name}" for name in ("session", "people", "simulation", "openapi.json")),
+    *(f"/api/v1/{name}" for name in ("session", "people", "simulation", "openapi.json", "flows", "flows/close")),
     "/metrics",
     "/healthz",
     "/",
@@ -359,6 +359,17 @@ def test_nothing_undealt_is_written_or_answered(tmp_path: Path) -> None:
     assert leaks(table.outputs) == {}
     assert len(asked) > 10
     assert table.asked_early() == set()
+
+
+def test_every_response_that_can_be_read_is_searched(tmp_path: Path) -> None:
+    """A new one is searched for cards, too. The stream is read all the time."""
+    with session(tmp_path) as table:
+        paths = table.served.get("/api/v1/openapi.json")["paths"]
+    example = {"{number}": "1", "{goal}": "close", "{name}": "shoe"}
+    readable = {path for path, methods in paths.items() if "get" in methods} - {"/api/v1/events/stream"}
+    for variable, value in example.items():
+        readable = {path.replace(variable, value) for path in readable}
+    assert readable <= {path.partition("?")[0] for path in PATHS}
 
 
 def test_no_hand_is_known_before_it_is_turned_over(tmp_path: Path) -> None:

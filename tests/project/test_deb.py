@@ -93,6 +93,8 @@ def test_a_wheel_that_was_changed_is_not_built_into_the_package(tmp_path: Path) 
     system.check_hashes(store, lock)
     wheel(store, "GOOD = False")
     assert "DO NOT MATCH THE HASHES" in install().stderr
+    (parts / "requirements.txt").write_text("tiny==1\n")
+    assert "Hashes are required" in install().stderr
     with pytest.raises(SystemExit, match=r"tiny-1-py3-none-any\.whl: requirements\.lock does not name this file"):
         system.check_hashes(store, lock)
     (store / "tiny-1-py3-none-any.whl").unlink()

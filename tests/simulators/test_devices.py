@@ -765,6 +765,21 @@ def test_a_device_that_keeps_its_memory_keeps_the_cards_too() -> None:
     assert cards_of(rig, 1) == before
 
 
+def test_a_device_that_keeps_its_memory_still_knows_a_stack_that_waits_at_its_exit() -> None:
+    rig = loaded_shoe(shoe_capabilities=RECOGNISING_SHOE | KEEPING)
+    dispense(rig, 1)
+    lying = kinds_at(rig, rig.device.mechanics.exit)
+    rig.device.inject(FaultName.REBOOT, rig.line.now)
+    rig.line.rest(5)
+    rig.connect()
+    assert cards_of(rig, 1) is Reason.NOT_TAKEN
+    rig.device.take(HAND, rig.line.now)
+    rig.line.rest(0.1)
+    taken = told(rig, StackTaken)[-1]
+    assert (taken.command, taken.cards) == (0, 3)
+    assert cards_of(rig, 1) == lying
+
+
 def test_a_device_that_does_not_recognise_cards_says_so() -> None:
     rig = loaded_shoe()
     dispense(rig, 1)

@@ -369,10 +369,12 @@ def _taken_unexpectedly(d: Decision, name: str, cards: int) -> None:
         if state.devices[name].hindered:
             d.emit(ExitEmptied(device=name, cards=cards))
         return
-    deck = decks[0]
+    deck, what = decks[0], f"cards were taken from the {name}"
+    if deck in harmed(state, name):
+        warn(d, "cards", STOPS[name], device=name, text=what)
     if state.decks[deck].state is DeckState.IN_PLAY:
         void(d, STOPS[name], reason=f"cards that the {name} had not dealt were taken from it")
-    shuffle_again(d, deck, STOPS[name], reason=f"cards were taken from the {name}")
+    shuffle_again(d, deck, STOPS[name], reason=what)
     taken_out(d, name, deck, None, cards)
 
 

@@ -37,11 +37,12 @@ from firmware_bridge.wire.messages import (
 ELEMENTS = {message_number(kind): 1 + len(kind.__struct_fields__) for kind in ALL_MESSAGES}
 
 
-def _recognising_shoe(greeting: Greeting) -> bool:
+def recognising_shoe(greeting: Greeting) -> bool:
+    """Whether the device can be asked for cards."""
     return greeting.role == DeviceRole.SHOE and greeting.can(Capability.RECOGNISES)
 
 
-def _cards_of(talk: Talk, command: int) -> Steps[Message]:
+def cards_of(talk: Talk, command: int) -> Steps[Message]:
     """The answer to the question which cards a command put out."""
     question = AskCards(talk.next_ref(), command)
     talk.say(question.encode())
@@ -60,8 +61,8 @@ def _no_answer(answer: Message, reason: Reason, why: str) -> None:
 def question_cards(talk: Talk) -> Steps[None]:
     """FORGOTTEN from a shoe that recognises cards, NOT_ABLE from every other device."""
     greeting = yield from talk.greet()
-    answer = yield from _cards_of(talk, talk.next_id())
-    if _recognising_shoe(greeting):
+    answer = yield from cards_of(talk, talk.next_id())
+    if recognising_shoe(greeting):
         _no_answer(answer, Reason.FORGOTTEN, "about a command that was never given")
     else:
         _no_answer(answer, Reason.NOT_ABLE, "to a device that is not a shoe with RECOGNISES")
@@ -72,12 +73,12 @@ def question_cards(talk: Talk) -> Steps[None]:
 def cards_hidden(talk: Talk) -> Steps[None]:
     """A stack of one card. Whether it is named afterwards can only be checked if somebody takes it."""
     greeting = yield from greet_idle(talk)
-    if not _recognising_shoe(greeting):
+    if not recognising_shoe(greeting):
         raise Skipped("the device is not a shoe with RECOGNISES")
     if talk.interactive:
         yield from clear_exit(talk)
     stack = yield from _stack(talk, greeting)
-    answer = yield from _cards_of(talk, stack)
+    answer = yield from cards_of(talk, stack)
     if not (yield from _taken(talk, stack, 0)):
         _no_answer(answer, Reason.NOT_TAKEN, "about cards that nobody has taken")
         if talk.interactive:
@@ -87,7 +88,7 @@ def cards_hidden(talk: Talk) -> Steps[None]:
             raise Failed("the cards were taken from the exit, but no StackTaken came")
         talk.note = "nobody took the cards, so CardKinds was not checked"
         return
-    answer = yield from _cards_of(talk, stack)
+    answer = yield from cards_of(talk, stack)
     if not isinstance(answer, CardKinds) or answer.command != stack or len(answer.kinds) != 1:
         raise Failed(f"AskCards about one card that was taken: got {describe_message(answer)}")
     talk.note = "with cards that were taken"
@@ -103,7 +104,7 @@ def _stack(talk: Talk, greeting: Greeting) -> Steps[int]:
         return talk.stacks[-1]
     command = Dispense(talk.next_id(), greeting.boot, 1, hold=not exit_free)
     yield from start(talk, command)
-    answer = yield from _cards_of(talk, command.id)
+    answer = yield from cards_of(talk, command.id)
     _no_answer(answer, Reason.NOT_TAKEN, "while the cards move")
     yield from ended(talk, command)
     return command.id

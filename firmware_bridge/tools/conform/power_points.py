@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from firmware_bridge.tools.conform.cards_points import WITH_HANDS_S, ended, greet_idle, start
 from firmware_bridge.tools.conform.hands_points import after, newest, whole_deck_moving
+from firmware_bridge.tools.conform.hidden_points import cards_of, recognising_shoe
 from firmware_bridge.tools.conform.hindrance_points import greet_ready
 from firmware_bridge.tools.conform.link_talk import QUIET_S, Steps
 from firmware_bridge.tools.conform.person import HandTask
@@ -15,6 +16,7 @@ from firmware_bridge.tools.conform.sequence_points import SECTION
 from firmware_bridge.tools.conform.talk import Talk
 from firmware_bridge.wire.messages import (
     Capability,
+    CardKinds,
     Command,
     Counters,
     CycleDone,
@@ -57,9 +59,12 @@ def hands_power(talk: Talk) -> Steps[None]:
     if greeting.can(Capability.LOCKS):
         yield from talk.turn(greeting, Lock, Unlock)
     yield from talk.rest(QUIET_S)
+    stack, cards = yield from _known_stack(talk, greeting)
     before = yield from _before(talk, greeting, command, answer, stored)
     power_up = yield from _switched(talk, before, (yield from _off_and_on(talk)))
     yield from _afterwards(talk, before, power_up)
+    if cards is not None:
+        yield from _same_cards(talk, stack, cards, kept=power_up.memory_kept)
 
 
 @point("hands.power_in_cycle", SECTION, "A cycle interrupted by a power loss is neither resumed nor reported as ended.",
@@ -88,6 +93,28 @@ def _before(talk: Talk, greeting: Greeting, command: Command, answer: bytes, sto
     counted = yield from talk.counters()
     events = [event for event in talk.events if number_of(event) > stored]
     return _Before(greeting, command, answer, status, counted, events, max(newest(talk), stored))
+
+
+def _known_stack(talk: Talk, greeting: Greeting) -> Steps[tuple[int, Message | None]]:
+    """The newest stack of this run whose cards the shoe knows, and what it answers about it."""
+    for stack in reversed(talk.stacks if recognising_shoe(greeting) else []):
+        answer = yield from cards_of(talk, stack)
+        if _known_cards(answer) is not Reason.FORGOTTEN:
+            return stack, answer
+    return 0, None
+
+
+def _same_cards(talk: Talk, stack: int, before: Message, *, kept: bool) -> Steps[None]:
+    """What a shoe knows about the cards of a stack belongs to its memory."""
+    answer = yield from cards_of(talk, stack)
+    if _known_cards(answer) != (_known_cards(before) if kept else Reason.FORGOTTEN):
+        state = f"kept, and the answer was {describe_message(before)}" if kept else "lost"
+        raise Failed(f"AskCards about a stack: the memory was {state}, but now {describe_message(answer)}")
+
+
+def _known_cards(answer: Message) -> object:
+    """What an answer to AskCards says, without the number of its question."""
+    return sorted(answer.kinds) if isinstance(answer, CardKinds) else getattr(answer, "reason", None)
 
 
 def _off_and_on(talk: Talk) -> Steps[Greeting]:
