@@ -234,7 +234,7 @@ class TableHands:
             if device == "shoe" and round_:
                 for card in pile:  # not one of the other deck, which is whole: it is in the shuffler, or waits for it
                     if card.deck != round_.deck and card.index >= DECK_SIZE:
-                        house.cards.move_card(card, self.own(card.deck), FLOOR)
+                        house.cards.move_card(card, house.cards.where(card), FLOOR)
         house.look()
         return True
 
