@@ -19,13 +19,13 @@ from controller.cli.journal_option import (
     from_records,
     journal_errors,
     journal_option,
+    no_such,
     number_option,
     number_type,
     optional_journal_option,
     since_option,
     until_option,
     warn_if_incomplete,
-    what_may_be_missing,
     who_option,
 )
 from controller.cli.options import json_option
@@ -147,8 +147,7 @@ def round_verb(number: int, path: Path, as_json: bool) -> int:
             for _ in events:  # the rest of the chain is checked too
                 pass
             if not found:
-                lacks = what_may_be_missing(reader)
-                raise click.ClickException("; ".join(filter(None, [f"{path}: there was no round {number}", lacks])))
+                raise no_such(reader, f"there was no round {number}")
             warn_if_incomplete(reader)
     except JournalForbidden:
         if click.get_current_context().get_parameter_source("path") is not ParameterSource.DEFAULT:
@@ -228,9 +227,10 @@ def impact_verb(deck: str, path: Path, as_json: bool) -> int:
                 yield event
 
         rounds = impact(noting_decks(), deck)
-    if deck not in decks:
-        known = ", ".join(sorted(decks)) or "none"
-        raise click.ClickException(f"{path}: deck {deck} was never at the table; these were: {known}")
+        if deck not in decks:
+            known = ", ".join(sorted(decks)) or "none"
+            raise no_such(reader, f"deck {deck} was never at the table; these were: {known}")
+        warn_if_incomplete(reader)
     if as_json:
         terminal.print_json(rounds)
         return 0

@@ -15,7 +15,13 @@ from controller.cli import terminal
 from controller.cli.events import checked_kind
 from controller.cli.journal_copy import copy
 from controller.cli.journal_export import export
-from controller.cli.journal_option import journal_errors, journal_option, number_type
+from controller.cli.journal_option import (
+    journal_errors,
+    journal_option,
+    no_such,
+    number_type,
+    warn_if_incomplete,
+)
 from controller.cli.journal_verify import verify
 from controller.cli.options import json_option, lines_option
 from controller.core.events import KINDS
@@ -66,6 +72,8 @@ def tail(number: int, follow: bool, kinds: tuple[str, ...], path: Path, as_json:
     with JournalReader(path) as reader, contextlib.suppress(KeyboardInterrupt) if follow else contextlib.nullcontext():
         seen = reader.head.seq
         _print_events((event for event in reader.last(number, kinds) if event.seq <= seen), as_json)
+        if not follow:
+            warn_if_incomplete(reader)
         while follow:
             sys.stdout.flush()
             time.sleep(FOLLOW_EVERY_S)
@@ -101,7 +109,7 @@ def show_verb(number: int, path: Path, as_json: bool) -> int:
     with JournalReader(path) as reader:
         event = reader.event(number)
         if event is None:
-            raise click.ClickException(f"{path}: no event {number}; the last event is {reader.head.seq}")
+            raise no_such(reader, f"no event {number}", f"the last event is {reader.head.seq}")
     intact = digest(event) == event.hash
     if as_json:
         terminal.print_json(event)

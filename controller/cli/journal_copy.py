@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from controller.cli import terminal
-from controller.cli.journal_option import journal_errors, journal_option
+from controller.cli.journal_option import journal_errors, journal_option, warn_if_incomplete
 from controller.cli.options import force_option, json_option
 from controller.cli.output_file import check_overwrite, file_errors, unfinished
 from controller.core.names import plural
@@ -36,6 +36,7 @@ def copy(file: Path, force: bool, path: Path, as_json: bool) -> None:
         with unfinished(file) as part:
             with JournalReader(path) as reader:
                 reader.copy_to(part)
+                warn_if_incomplete(reader)
             with JournalReader(part) as copied:
                 head = copied.head
     if as_json:

@@ -12,7 +12,7 @@ import msgspec
 from controller.api.event_text import stored_text
 from controller.api.history import round_at
 from controller.cli import terminal
-from controller.cli.journal_option import journal_errors, journal_option, number_type
+from controller.cli.journal_option import journal_errors, journal_option, number_type, warn_if_incomplete
 from controller.cli.options import force_option, json_option
 from controller.cli.output_file import complete_file
 from controller.cli.progress import Progress
@@ -70,6 +70,7 @@ def export(
         else:
             with complete_file(file, force) as out:
                 out.writelines(lines)
+        warn_if_incomplete(reader)
     if as_json and not to_stdout:
         terminal.print_json({"file": str(file), "events": part.count, **msgspec.to_builtins(part)})
         return

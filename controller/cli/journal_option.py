@@ -134,6 +134,12 @@ def warn_if_incomplete(reader: JournalReader) -> None:
         terminal.print_message(f"{reader.path}: {lacks}")
 
 
+def no_such(reader: JournalReader, what: str, otherwise: str = "") -> click.ClickException:
+    """The error for something that is not in a journal: it may be in the part that is missing from a copy."""
+    why = what_may_be_missing(reader) or otherwise
+    return click.ClickException(f"{reader.path}: {what}{why and f'; {why}'}")
+
+
 def what_may_be_missing(reader: JournalReader) -> str:
     """Why newer events may be missing from a copied journal, and what to do; empty if it is complete."""
     if not reader.may_lack_its_end:

@@ -27,6 +27,7 @@ class Given(msgspec.Struct):
     recognised: bool = False  # after the shuffle, the device reported the kinds of cards too
     presented: int = -1
     face_up: int = 0
+    refilled: bool = False  # a delivery had emptied the output, and then cards were in it again
 
     @property
     def id(self) -> int:

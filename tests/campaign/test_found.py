@@ -453,6 +453,13 @@ def test_a_surplus_card_with_the_other_back_is_not_put_to_the_other_deck() -> No
     assert found.faults == {"extra_card": 1, "jam": 1}
 
 
+def test_a_surplus_card_with_the_other_back_is_seen_among_the_cards_of_a_void_round() -> None:
+    """It came out of the shoe in the middle of the stub, and the dealer looked for it on the pile of its own deck."""
+    found = replayed(draw(77, 52), only=[2])
+    assert found.violations == []
+    assert found.faults == {"extra_card": 1}
+
+
 def test_what_a_wrong_button_reports_is_not_done_when_the_table_refuses_it(houses: list[House], tmp_path: Path) -> None:
     """Three cards of a hand went to the pile, and a deck came out of the shoe, although both were refused."""
     house, people = opened_unlucky(houses, tmp_path, Setup())

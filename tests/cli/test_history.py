@@ -231,21 +231,36 @@ def test_a_lone_copy_of_a_live_journal_says_what_is_missing(tmp_path: Path) -> N
         shutil.copy(live, copy)  # everything is still in the log
         verified = shoectl("journal", "verify", str(copy))
         assert verified.exit_code == 0
-        said = [complaint(shoectl(*verb, "--journal", str(copy))) for verb in (["rounds"], ["events"], ["round", "1"])]
-        for text in (verified.stderr, *said):
+        verbs = ["rounds"], ["events"], ["round", "1"], ["impact", "red-1"], ["journal", "show", "1"]
+        said = [complaint(shoectl(*verb, "--journal", str(copy))) for verb in verbs]
+        tail = shoectl("journal", "tail", "--journal", str(copy))
+        exported = shoectl("journal", "export", str(tmp_path / "none.jsonl"), "--journal", str(copy))
+        for text in (verified.stderr, tail.stderr, exported.stderr, *said):
             assert "there are no events in this file" in text
             assert "journal.db-wal, which was not copied with it" in text
             assert "`shoectl journal copy FILE` makes a complete copy" in text
         journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         journal.append([OPENED])
         shutil.copy(live, copy)  # the first event is in the file, the second is not
-        for verb in (["rounds"], ["events"], ["journal", "verify"]):
-            path = [str(copy)] if verb[0] == "journal" else ["--journal", str(copy)]
-            result = shoectl(*verb, *path)
+        again = str(tmp_path / "again")
+        for verb in (
+            ["rounds"],
+            ["events"],
+            ["journal", "verify"],
+            ["journal", "tail"],
+            ["journal", "export", f"{again}.csv"],
+            ["journal", "export", "--proof", f"{again}.jsonl"],
+            ["journal", "copy", f"{again}.db"],
+        ):
+            result = shoectl(*verb, "--journal", str(copy))
             assert result.exit_code == 0
             assert "it ends with event 1, and the daemon had not closed it" in result.stderr
             assert "journal.db-wal, which is missing here" in result.stderr
         assert "there was no round 9; it ends with event 1" in complaint(shoectl("round", "9", "--journal", str(copy)))
+        show = complaint(shoectl("journal", "show", "2", "--journal", str(copy)))
+        assert "no event 2; it ends with event 1, and the daemon had not closed it" in show
+        impact = complaint(shoectl("impact", "red-1", "--journal", str(copy)))
+        assert "deck red-1 was never at the table; these were: none; it ends with event 1" in impact
         copy.unlink()
         made = shoectl("journal", "copy", str(copy), "--journal", str(live))
         assert (made.exit_code, made.stdout) == (0, f"2 events, head {journal.head.hash}\n")
@@ -299,7 +314,7 @@ def test_what_does_not_exist_is_an_error(journal: str, words: list[str], expecte
 
 def test_what_a_wrong_count_may_have_touched_is_told(journal: str) -> None:
     result = shoectl("impact", "red-1", "--journal", journal)
-    assert result.output.splitlines() == [
+    assert result.stdout.splitlines() == [
         "deck red-1: 2 rounds with 6 stacks since its last correct count",
         "  round 1: seat1 3, seat3 3, dealer 3",
         "  round 3: seat1 3, seat3 3, dealer 3",

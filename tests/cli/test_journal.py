@@ -55,6 +55,14 @@ def complaint(*words: str | Path, code: int = 1, **more: Any) -> str:
     return command.complaint(shoectl(*words, **more), code)
 
 
+def closed(path: Path, count: int) -> list[StoredEvent]:
+    """A journal with this many events, closed as the daemon does it."""
+    events = filled(path, count)
+    with Journal(path) as journal:
+        journal.mark_verified(journal.head)
+    return events
+
+
 def change(path: Path, statement: str) -> None:
     with by_hand(path) as connection:
         connection.execute(statement)
@@ -226,7 +234,7 @@ def test_tail_follows(path: Path) -> None:
 
 
 def test_show(path: Path) -> None:
-    events = filled(path, 3)
+    events = closed(path, 3)
     text = done("show", "2", "--journal", path)
     assert f"hash    {events[1].hash}" in text
     assert f"prev    {events[0].hash}" in text
@@ -306,7 +314,7 @@ def test_an_empty_journal(path: Path, tmp_path: Path) -> None:
     filled(path, 0)
     assert done("verify", path) == "0 events: there is nothing to verify\n"
     assert done("tail", "--journal", path) == ""
-    assert "the last event is 0" in complaint("show", "1", "--journal", path)
+    assert "no event 1; there are no events in this file" in complaint("show", "1", "--journal", path)
     done("export", "--proof", "--journal", path, tmp_path / "out.jsonl")
     assert done("verify", tmp_path / "out.jsonl") == "0 events: there is nothing to verify\n"
     (tmp_path / "none.jsonl").touch()
@@ -329,7 +337,7 @@ def test_a_broken_journal_gives_no_proof_but_its_events(path: Path, tmp_path: Pa
 
 
 def test_export_to_standard_output(path: Path) -> None:
-    events = filled(path, 3)
+    events = closed(path, 3)
     result = shoectl("export", "--from", "2", "--journal", path, "-")
     assert [json.loads(line)["seq"] for line in result.stdout.splitlines()] == [2, 3]
     assert result.stderr == f"shoectl: 2 events from 2 to 3, head {events[2].hash}\n"

@@ -175,6 +175,32 @@ def test_cards_in_the_shoe_are_not_those_that_a_shuffler_delivers_to_its_exit() 
     same_after_snapshot(house)
 
 
+@clause("5.A", "5.D")
+@pytest.mark.parametrize("feeds", [True, False], ids=["into the shoe", "to the dealer"])
+def test_a_deck_swapped_in_the_shuffler_while_it_delivers_is_not_dealt(feeds: bool) -> None:
+    """The output is empty as the deck leaves it. What is in it again before the delivery ends is another deck."""
+    house = House(Setup(backs=("red",), shuffler=ShufflerKind(counts=True, feeds_shoe=feeds)))
+    house.ask(act.OpenTable)
+    house.receive("red-1", "red")
+    work_until(house, "Deliver")
+    (_, id, command) = house._todo.popleft()
+    house._answer("shuffler", id)
+    for present in (False, True):
+        house.report("shuffler", wire.CardsPresent, place=wire.Place.OUTPUT, present=present)
+    assert "shuffler.cards" in house.state.warnings
+    house._todo.appendleft(("shuffler", id, command))
+    house.step()  # the delivery ends
+    house.auto_work = True
+    house.work()
+    assert house.at() is TableState.BETTING
+    assert house.find("deck.recalled")[0].clause == ("5.A", "5.D")
+    kinds = [event.kind for event in house.events]
+    assert kinds.index("deck.recalled") < kinds.index("deck.loaded")
+    assert len(house.find("shuffle.completed")) == 2
+    assert len(house.find("deck.loaded")) == 1
+    same_after_snapshot(house)
+
+
 @clause("5.C")
 def test_a_shuffler_that_was_set_up_with_a_manual_shoe_feeds_it() -> None:
     kind = ShufflerKind(counts=True, feeds_shoe=True)

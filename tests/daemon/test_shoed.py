@@ -47,7 +47,7 @@ def config_file(folder: Path, *, shuffler: str = "", shoe: str = "", more: str =
 def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
     with simulated(tmp_path, "--speed", "40") as (served, _):
         assert served.ask("POST", "/api/v1/simulation", {"do": "speed", "speed": 50}).status == 200
-        seen = served.wait(lambda table: table["rounds"] >= 1)
+        seen = served.wait(lambda table: table["rounds"] >= 2)  # the first one has ended
         assert seen["simulated"] is True
         assert served.get("/healthz") == {"status": "ok"}
         for line in served.lines:
@@ -57,8 +57,10 @@ def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: sign
     left = {path.name for path in (tmp_path / "run").iterdir()}
     assert left == {"journal.db", "journal.db.lock", "screen.token"}
     with JournalReader(tmp_path / "run/journal.db") as reader:
+        kinds = {event.kind for event in reader.events()}
         assert reader.verify().seq > 50
-        assert not {"round.voided", "device.lost"} & {event.kind for event in reader.events()}
+        assert "round.completed" in kinds
+        assert not {"round.voided", "device.lost"} & kinds
 
 
 @pytest.mark.parametrize("words", [("--speed", "4"), ("--paused",), ("--listen", "127.0.0.1:1")])

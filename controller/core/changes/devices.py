@@ -39,7 +39,7 @@ from controller.core.events.devices import (
 )
 from controller.core.events.rounds import StackDispensed
 from controller.core.state import Device, Given, State
-from firmware_bridge.wire.messages import Eject, Indicate, Lock
+from firmware_bridge.wire.messages import Deliver, Eject, Indicate, Lock
 
 
 @changes(DeviceConnected)
@@ -93,8 +93,13 @@ def _powered_up(state: State, event: DevicePoweredUp) -> None:
 
 @changes(DeviceReported)
 def _reported(state: State, event: DeviceReported) -> None:
-    if event.present is not None:
-        state.devices[event.device].sensed[event.place] = event.present
+    if event.present is None:
+        return
+    device = state.devices[event.device]
+    if event.present and device.sensed.get(event.place) is False and device.doing:
+        delivered = event.place == ledger.OUTPUT and isinstance(device.doing.command, Deliver)
+        device.doing.refilled = device.doing.refilled or delivered
+    device.sensed[event.place] = event.present
 
 
 @changes(DeviceOpened)

@@ -57,6 +57,9 @@ from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Cycle, CycleDone, Deliver
 
+REFILLED = "cards were put into the shuffler while it was being delivered"
+UNPROVEN = (Rule.SHUFFLE, Rule.WRONG_COUNT)  # it is not certain which cards these are
+
 
 @enforces(Rule.OTHER_DECK_IN_SHUFFLER)
 def waits_for_shuffler(state: State, name: str) -> bool:
@@ -276,6 +279,8 @@ def delivery_done(d: Decision, given: Given, cards: int) -> None:
         reason = f"the shuffler delivered {plural(cards, 'card')}"
         d.emit(DeckRecalled(deck=given.deck, reason=reason, moves=moves), Rule.WRONG_COUNT)
         record_difference(d, given.deck, ledger.OUTPUT, moves)
+    elif given.refilled:
+        d.emit(DeckRecalled(deck=given.deck, reason=REFILLED, moves=[(ledger.OUTPUT, shoe, size)]), *UNPROVEN)
     elif feeds(d.state) and d.may(DeckLoaded, given.deck) and cannot_load(d.state, given.deck, d.now_ms) is None:
         loaded(d, given.deck)
     else:  # for example, the dealing method was changed meanwhile
@@ -290,14 +295,17 @@ def delivered(d: Decision, given: Given, cards: int) -> None:
     moves = ledger.emptying_moves(deck.cards, (ledger.TRAY,), cards if cards >= 0 else size, ledger.TABLE)
     whole = moves == [(ledger.TRAY, ledger.TABLE, size)]
     event: DeckDelivered | DeckRecalled
-    if whole and deck.state is DeckState.SHUFFLED:
+    rules: tuple[Rule, ...] = (Rule.ONE_STACK,)
+    if whole and given.refilled:
+        event, rules = DeckRecalled(deck=given.deck, moves=moves, reason=REFILLED), UNPROVEN
+    elif whole and deck.state is DeckState.SHUFFLED:
         event = DeckDelivered(deck=given.deck, moves=moves)
     else:
         number = plural(cards, "card") if cards >= 0 else "an unknown number of cards"
         event = DeckRecalled(deck=given.deck, moves=moves, reason=f"the dealer took {number} from the shuffler")
     if d.may(type(event), given.deck):
         d.emit(ExitEmptied(device="shuffler", cards=cards))
-        d.emit(event, Rule.ONE_STACK)
+        d.emit(event, *rules)
     else:
         d.emit(ExitEmptied(device="shuffler", deck=given.deck, cards=cards, moves=moves))
     record_difference(d, given.deck, ledger.TRAY, moves)

@@ -93,6 +93,11 @@ def not_as_shuffled(d: Decision, deck: str) -> None:
 def cards_appeared(d: Decision, name: str, place: str) -> None:
     """Cards are at a place inside a device where the ledger has none and no deck was due."""
     state = d.state
+    given = state.devices[name].doing
+    if given and given.refilled and place == ledger.OUTPUT:  # the deck is recalled when the delivery ends
+        what = f"cards were put into the {name} while it delivered a deck"
+        warn(d, "cards", *_UNPROVEN[name], device=name, text=what)
+        return
     there = any(deck.cards.get(place) for deck in state.decks.values())
     being_emptied = inside(state, name) and not harmed(state, name)
     if there or being_emptied or _filled_by_cycle(state, name, place):
