@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from controller.core.events.event import DeviceFact, Move
-from controller.core.names import cards, command_name, doing_name, is_refusal, refusal_name, spoken
+from controller.core.names import cards, command_name, doing_name, is_refusal, out_name, refusal_name, spoken
 
 # --- connecting and disconnecting -----------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ class DeviceOutOfService(DeviceFact):
     who: str
 
     def sentence(self) -> str:
-        return f"{self.who} took the {self.device} out of service ({self.how})."
+        return f"{self.who} took the {self.device} out of service ({out_name(self.how)})."
 
 
 class DeviceInService(DeviceFact):
