@@ -78,6 +78,7 @@ def test_a_slip_of_the_finger_is_not_final(betting: Person) -> None:
     page.click("dialog button", "I counted again: 33")
     page.wait("!document.querySelector('dialog').open")
     page.click("#offers button", "Correct count")
+    page.see("dialog", "Dana counted 33 cards of deck red-1")
     enter(betting, 3)
     page.wait("!document.querySelector('dialog').open")
     (corrected,) = betting.shoed.get("events?kind=count.corrected")["events"]
