@@ -20,7 +20,8 @@ from controller.core import ledger, step
 from controller.core.actions import Action, CloseBets, Configure, CorrectCount, ReceiveDeck, Role
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
-from controller.core.names import capital, command_name
+from controller.core.names import capital, cards, command_name, where
+from controller.core.rules.correcting import correctable
 from controller.core.rules.opening import LONGEST_NAME
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import State, decode, encode, requestable_rounds
@@ -141,12 +142,19 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
             "title": title(kind),
             "text": (kind.__doc__ or "").strip().splitlines()[0],
             "consequence": kind.consequence,
+            "about": _about(kind, state),
             "roles": [str(role) for role in kind.roles],
             "pin": Role.DEALER not in kind.roles,
             "allowed": refusal is None,
             "why_not": refusal,
             "fields": fields_of(kind, state),
         }
+
+
+def _about(kind: type[Action], state: State) -> str:
+    """What an action would change now, if that is not among its fields: the count that a correction replaces."""
+    last = correctable(state) if kind is CorrectCount else None
+    return f"{last.who} counted {cards(last.cards)} of deck {last.deck} {where(last.place)}." if last else ""
 
 
 def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from controller.core.flows import Flow
 from controller.core.guide import device_step, next_step, warning_step
 from controller.core.guide_gathering import UNCOUNTED
 from controller.core.machines import DeckState, TableState
-from controller.core.names import capital, command_name, place_name, state_name
+from controller.core.names import capital, command_name, out_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
 from controller.core.rules.guards import age_ms, counts, in_service, left_ms, life_ms, rounds_uncounted
@@ -150,6 +150,7 @@ def _device(state: State, name: str, device: Device) -> dict[str, Any]:
         "doing_until_ms": doing.until_ms if doing else None,
         "hindered": device.hindered or device.refused,
         "out_how": device.out_how,
+        "out_words": out_name(device.out_how),
         "locked": device.locked,
         "cards": sum(deck.cards.get(place, 0) for deck in state.decks.values() for place in ledger.IN_DEVICE[name]),
         "at_exit": device.at_exit.target if device.at_exit else None,
@@ -163,7 +164,7 @@ def _warning(state: State, key: str, warned: Warned) -> dict[str, Any]:
     text = f"A floorperson takes deck {warned.deck} off the table" if leaves else remedy(key)
     steps = [{"text": text, "done": warned.gone}]
     if aside:
-        out = state.devices[warned.device].out_how
+        out = out_name(state.devices[warned.device].out_how)
         steps = [
             {"text": f"The {warned.device} is out of service: {out}", "done": True},
             {"text": f"Once it is repaired, put the {warned.device} back in service", "done": False},

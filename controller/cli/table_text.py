@@ -173,7 +173,7 @@ def _devices(devices: list[dict[str, Any]]) -> Iterator[TextLine]:
             device["link"],
             "locked" if device["locked"] else "-",
             device["doing"] or "-",
-            device["hindered"] or device["out_how"] or "-",
+            device["hindered"] or device["out_words"] or "-",
         )
         for device in devices
     ]

@@ -313,6 +313,7 @@ class ReportWrongNumber(Action):
     consequence = _VOID
     target: str
     cards: int
+    confirmed: bool = False  # counted again, with the same result
 
 
 class ReturnWagers(Action):

@@ -14,7 +14,7 @@ from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
 from controller.core.guide_gathering import gather_step, open_first, refusal_text, removal_step
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
-from controller.core.names import place_name, sentence
+from controller.core.names import doing_name, place_name, sentence
 from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack, stub_may_leave, stub_place, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device
@@ -38,6 +38,7 @@ from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.core.warning_kinds import OR_OUT_OF_SERVICE, before_out_of_service, warning_name
 from controller.games.game import Method
 from controller.games.rulebook import Rule
+from firmware_bridge.wire.messages import ClearJam, SelfTest
 
 _OPENING: dict[DeckState, tuple[str, str, str]] = {
     DeckState.RECEIVED: ("The dealer inspects deck {}.", Rule.INSPECT_DECK, "inspect_deck"),
@@ -130,6 +131,9 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
             cleared: Offer = {"action": "clear_warning", "warning": key}
             return Step(text, "Its cause is gone.", clause, (cleared,), role=Role(warned.needs))
         device = state.devices.get(warned.device)
+        doing = device.doing if device and device.state is DeviceState.WORKING else None
+        if doing and isinstance(doing.command, ClearJam | SelfTest):
+            return Step(f"Wait for the {warned.device}.", f"It was asked to {doing_name(doing.name)}.", clause)
         if device and device.state is DeviceState.JAMMED:
             first, opened = open_first(state, warned.device)
             freed: Offer = {"action": "free_jam", "device": warned.device}
@@ -193,9 +197,8 @@ def _normal(state: State, now_ms: int) -> Step | None:
 
 
 def _closed(state: State, now_ms: int) -> Step | None:
-    if state.configured:
-        return Step("Open the table.", do=({"action": "open_table"},))
-    return Step("Set the table up.", do=({"action": "configure"},))
+    text, action = ("Open the table.", "open_table") if state.configured else ("Set the table up.", "configure")
+    return Step(text, do=({"action": action},))
 
 
 def _waiting(state: State, now_ms: int) -> Step | None:
@@ -243,8 +246,7 @@ def _decks(state: State, now_ms: int) -> Step | None:
             old: Offer = {"action": "unload_deck" if elsewhere(state.decks[name]) else "remove_deck", "deck": name}
             return _because(f"Take deck {name} out and remove it.", refusal, old)
     if len(state.decks) < decks_wanted(state):
-        backs = {deck.back for deck in state.decks.values()}
-        wanted = next(back for back in state.setup.backs if back not in backs)
+        wanted = next(back for back in state.setup.backs if all(deck.back != back for deck in state.decks.values()))
         brought: Offer = {"action": "receive_deck", "back": wanted}
         why = "The table plays with one deck." if decks_wanted(state) == 1 else "The table plays with two decks."
         return Step(f"Bring a new {wanted} deck.", why, (Rule.INSPECT_DECK,), (brought,))
@@ -368,8 +370,7 @@ def _clearing(state: State, now_ms: int) -> Step | None:
 
 def _misdeal(state: State, now_ms: int) -> Step | None:
     answers: tuple[Offer, ...] = tuple({"action": "answer_misdeal", "misdealt": yes} for yes in (True, False))
-    why = "The stub has the wrong number of cards."
-    return Step("Were the cards misdealt?", why, (Rule.STUB_WRONG,), answers)
+    return Step("Were the cards misdealt?", "The stub has the wrong number of cards.", (Rule.STUB_WRONG,), answers)
 
 
 def _idle(state: State, now_ms: int) -> Step | None:

@@ -123,6 +123,11 @@ def state_name(state: str) -> str:
     return _STATES.get(state, spoken(state))
 
 
+def out_name(how: str) -> str:
+    """How a device was taken out of service, as in `the shoe is marked out of order`."""
+    return "marked out of order" if how == "marked" else how
+
+
 def role_name(role: str) -> str:
     """A role with its article: `floor` becomes a floorperson."""
     return {"floor": "a floorperson", "auditor": "an auditor"}.get(role, f"a {role}")

@@ -35,6 +35,7 @@ const QUESTIONS = {
   prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", came_from: "Who prepared it, and where?", seats: "Which seats have wagered?",
   round: "Which round?", reason: "What is the reason?",
 };
+const CHOICES = { marked: "marked out of order" };
 const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };
 const question = (field) => QUESTIONS[field.name] ?? words(field.name);
 const answerTo = (name, yes) => (ANSWERS[name] ?? ["Yes", "No"])[yes ? 0 : 1];
@@ -107,7 +108,7 @@ function show() {
   fill(byId("offers"), [offers, stale, held, fresh, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
       actionButton(action, { class: index ? "offer" : "offer primary", disabled: stale || held || (!action.allowed && !fresh),
-        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer, table.step.do), offer)));
+        data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer, table.step.do, table.step.text), offer)));
   const dock = DOCK.map(now).filter(Boolean);
   fill(byId("dock"), [mayRead(), dock, stale, fresh, dock.map((action) => signed(action))], () => [
     ...dock.map((action) =>
@@ -142,11 +143,12 @@ function padlock(action, given = {}) {
   return hasRole(roles) && !needsPin(action, given) ? null : icon("lock", `needs ${roles.map(roleWords).join(" or ")}:`);
 }
 
-/** The words on the button of an offer; `others` are those beside it, which must not look the same. */
-function offerTitle(action, offer, others = []) {
+/** The words on the button of an offer; `others` are those beside it, which must not look the same. A device that the
+ * sentence beside the button does not mention is named on the button. */
+function offerTitle(action, offer, others = [], sentence = offer.device) {
   const [name, yes] = Object.entries(offer).find(([, value]) => typeof value === "boolean") ?? [];
   const twins = others.filter((other) => other.action === offer.action).length > 1;
-  return name ? answerTo(name, yes) : twins && offer.device ? `${action.title}: ${offer.device}` : action.title;
+  return name ? answerTo(name, yes) : offer.device && (twins || !sentence.includes(offer.device)) ? `${action.title}: ${offer.device}` : action.title;
 }
 
 /** Buttons for offers beside those of the step, such as the remedy for an alarm; those that the step has are left out. */
@@ -304,6 +306,7 @@ function openForm(action, given) {
   el("div", { class: `dialog-body${pad ? " with-pad" : ""}` },
     fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
     ...open.map((field) => fieldset(field, set(field.name), given)),
+    action.about ? el("p", { text: action.about }) : null,
     open.length || action.consequence ? null : el("p", { text: action.text }),
     action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null),
   el("div", { class: "dialog-foot" }, answer, send));
@@ -355,7 +358,7 @@ function choiceField(field, set, initial) {
   const face = (choice) => {
     if (decks.has(choice)) return [backSwatch(decks.get(choice)), choice];
     if (field.name === "back") return [backSwatch(choice), choice];
-    return placeWords(choice);
+    return CHOICES[choice] ?? placeWords(choice);
   };
   return radios((field.possible ?? field.choices).map((choice) => [choice, face(choice)]), set, initial, question(field));
 }

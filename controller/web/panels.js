@@ -43,7 +43,7 @@ export function showAlarms(table) {
         checklist(warning.steps), ways(buttons[index]))),
     ...troubles.map((trouble, index) =>
       el("article", { class: "alarm trouble", data: { trouble: trouble.device } },
-        el("h3", { text: trouble.text }), el("p", { text: trouble.remedy }), ways(buttons[warnings.length + index]))),
+        el("h3", { text: trouble.text.replace(/\.$/, "") }), el("p", { text: trouble.remedy }), ways(buttons[warnings.length + index]))),
     ...lockOuts(locked),
   ]);
 }
@@ -120,7 +120,7 @@ export function addEvents(list, head = Infinity) {
 function eventLine(event) {
   return el("li", { class: tone(event.kind), data: { seq: event.seq } },
     el("time", { datetime: event.ts, text: clock(event.ts) }),
-    el("span", { class: "event-text", text: event.text }),
+    el("span", { class: "event-text" }, ...unbroken(event.text)),
     event.clause.length ? el("span", { class: "event-clause", text: `§ ${event.clause.join(", ")}` }) : null);
 }
 

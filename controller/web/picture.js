@@ -19,6 +19,7 @@ const WIDE = {
   table: { x: [420, 580], y: 226, ribbon: [500, 196, 62], step: 5.2, aside: [300, 700] },
   boxes: { shuffler: [44, 318, 204, 110], shoe: [264, 318, 138, 110], rack: [774, 318, 184, 110], dealer: [490, 318, 112, 110] },
   seat: 46,
+  letters: { shuffler: 10, shoe: 14 }, // how long what a device does may be, beside its name
 };
 
 const TALL = {
@@ -35,6 +36,7 @@ const TALL = {
   table: { x: [390, 610], y: 330, ribbon: [500, 280, 92], step: 6.4, aside: [250, 750] },
   boxes: { shuffler: [38, 504, 226, 146], shoe: [280, 504, 150, 146], rack: [768, 504, 194, 146], dealer: [540, 504, 146, 146] },
   seat: 62,
+  letters: { shuffler: 10, shoe: 14 }, // how long what a device does may be, beside its name
 };
 
 const NARROW = {
@@ -51,6 +53,7 @@ const NARROW = {
   table: { x: [215, 345], y: 296, ribbon: [280, 262, 62], step: 3.8, aside: [130, 430] },
   boxes: { shuffler: [20, 396, 172, 108], shoe: [206, 396, 114, 108], rack: [418, 396, 126, 108], dealer: [212, 538, 136, 82] },
   seat: 38,
+  letters: { shuffler: 7, shoe: 14 }, // how long what a device does may be, beside its name
 };
 
 function layoutFor([wide, high]) {
@@ -221,16 +224,15 @@ export class Picture {
       const node = this.deviceNodes.get(device.name);
       if (!node) continue;
       setAttribute(node, "class", `device is-${device.state} link-${device.link}`);
-      const words = deviceWords(device);
-      const quiet = device.state === "ready" || (this.layout === NARROW && device.state === "working");
-      node.words.textContent = quiet && !device.hindered ? "" : ` ${words}`;
+      const quiet = device.state === "ready" || (this.layout === NARROW && ["working", "out_of_service"].includes(device.state));
+      node.words.textContent = quiet && !device.hindered ? "" : ` ${shortWords(device, this.layout.letters[device.name])}`;
     }
   }
 
   showCards(table) {
     const badges = new Map(); // place → [cards, …]
     table.decks.forEach((deck, index) => {
-      const cards = this.cards.get(deck.name) ?? this.deal(deck);
+      const cards = this.deal(deck);
       this.move(cards, deck);
       this.lay(cards, deck, table.decks.length > 1 ? index : 0, table.decks);
       for (const [place, number] of Object.entries(deck.cards))
@@ -244,11 +246,11 @@ export class Picture {
     this.showBadges(badges);
   }
 
-  /** Create the card elements of a deck. */
+  /** The card elements of a deck; more are created when the view shows more: a bystander's leaves out hidden cards. */
   deal(deck) {
-    const cards = [];
+    const cards = this.cards.get(deck.name) ?? [];
     const number = Object.values(deck.cards).reduce((sum, n) => sum + Math.max(0, n), 0);
-    for (let i = 0; i < number; i++) {
+    for (let i = cards.length; i < number; i++) {
       const node = svg("g", { class: "card" }, cardBack(deck.back));
       this.layers.cards.append(node);
       cards.push({ node, place: "", order: i });
@@ -351,12 +353,20 @@ const DOING = {
   "clear jam": "clearing the jam", "self test": "testing itself",
 };
 
+const SHORT = { out_of_service: "not in use", "clear jam": "clearing", "self test": "testing" };
+
 /** What a device is doing, or why it is not working. */
 export function deviceWords(device) {
-  if (device.state === "out_of_service") return device.out_how || "out of service";
+  if (device.state === "out_of_service") return device.out_words || "out of service";
   if (device.hindered) return device.hindered.replaceAll("_", " ");
   if (device.state === "working") return DOING[device.doing] ?? "working";
   return device.state_words;
+}
+
+/** The same in at most `most` letters, so that it does not run into the name of the next device. */
+function shortWords(device, most = Infinity) {
+  const text = SHORT[device.state] ?? SHORT[device.doing] ?? deviceWords(device);
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 /** The picture as text, for screen readers. */

@@ -83,7 +83,7 @@ function robot(dealer) {
 }
 
 function deviceLine(found) {
-  const parts = [found.power === false ? "no power" : "", found.plugged === false ? "unplugged" : "", found.mode, found.door_open ? "door open" : ""];
+  const parts = [found.power === false ? "no power" : "", found.plugged === false ? "unplugged" : "", found.power === false ? "" : found.mode, found.door_open ? "door open" : ""];
   return el("p", { class: "small", text: words(parts.filter(Boolean).join(", ")) });
 }
 

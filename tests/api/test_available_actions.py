@@ -125,3 +125,13 @@ def test_a_form_offers_only_the_decks_that_an_action_fits() -> None:
     assert listed["verify_deck"]["fields"][0]["possible"] == ["red-1"]
     assert listed["inspect_deck"]["fields"][0]["possible"] == ["blue-1"]
     assert "possible" not in listed["remove_deck"]["fields"][0], "both can leave"
+
+
+def test_a_correction_names_the_count_that_it_would_replace() -> None:
+    house = House().open()
+    house.deal((2, 5))
+    assert possible(house)["correct_count"]["about"] == ""
+    house.ask(act.ReportWrongNumber, "seat2", 4)
+    house.ask(act.ReturnWagers)
+    house.ask(act.GatherCards, "red-1", "dealer", 33, confirmed=True)
+    assert possible(house)["correct_count"]["about"] == "dana counted 33 cards of deck red-1 in the dealer's cards."

@@ -146,3 +146,13 @@ def test_a_cause_that_is_gone_is_cleared_with_a_button() -> None:
     house.tick(20)
     house.connect("shuffler")
     assert ways_out(view(house)["warnings"]) == [("clear_warning", "shuffler.lost")]
+
+
+def test_a_device_that_is_marked_is_marked_out_of_order() -> None:
+    house = House().open()
+    house.ask(act.UnloadDeck, "red-1")
+    house.ask(act.TakeOutOfService, "shoe", "marked")
+    (shoe,) = (device for device in view(house)["devices"] if device["name"] == "shoe")
+    assert (shoe["out_how"], shoe["out_words"]) == ("marked", "marked out of order")
+    said = house.find("device.out_of_service")[-1].event.sentence()
+    assert said.endswith("took the shoe out of service (marked out of order).")

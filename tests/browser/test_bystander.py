@@ -7,6 +7,9 @@ from collections.abc import Callable
 from tests.browser.chromium import Browser
 from tests.browser.conftest import PINS, READY, Person, Shoed
 from tests.browser.test_look import check
+from tests.browser.test_people import betting
+
+__all__ = ["betting"]  # a fixture
 
 SEEN = "document.body.dataset.reads === 'false' && document.body.dataset.state && !document.body.matches('.stale')"
 
@@ -39,6 +42,21 @@ def test_a_bystander_sees_the_table_and_signs_in_by_name(browser: Browser, table
     page.wait(SEEN)
     assert not page.js("document.querySelector('.side').checkVisibility()")
     assert not page.complaints
+    page.close()
+
+
+def test_cards_that_a_bystander_cannot_see_are_drawn_once_they_can_be_seen(browser: Browser, betting: Person) -> None:
+    page = browser.page(1024, 600)
+    page.goto(betting.shoed.address)
+    page.wait(SEEN)
+    page.wait("document.querySelector('#picture').ariaLabel.includes('Deck red-1')")
+    assert page.js("document.querySelectorAll('#picture .card').length") < 106, "cards inside a device are not shown"
+    page.click(".sign-in")
+    page.js("document.querySelector('dialog input').value = 'Dana'")
+    page.click("dialog button[type=submit]")
+    Person(page, betting.shoed).enter_pin(PINS["Dana"])
+    page.wait(READY)
+    page.wait("document.querySelectorAll('#picture .card').length === 106")
     page.close()
 
 

@@ -240,3 +240,49 @@ TWICE = """(async () => {
 
 def test_no_button_is_taken_from_under_a_quick_finger(screen: Callable[..., Person]) -> None:
     assert screen("--paused").page.js(TWICE) == [True, True]
+
+
+# Draws the picture once for each of these devices; returns the names that run into the next device's light.
+OVERLAPS = """(async () => {
+  const { Picture } = await import("/web/picture.js");
+  const table = await (await fetch("/api/v1/table")).json();
+  const place = document.querySelector("#picture").parentElement;
+  const root = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  place.append(root);
+  const picture = new Picture(root, () => {});
+  const found = [];
+  for (const change of %s) {
+    picture.show({ ...table, devices: table.devices.map((device) => ({ ...device, ...change })) });
+    const name = root.querySelector(".place-name");
+    const light = root.querySelectorAll(".device-light")[1];
+    if (name.getBoundingClientRect().right > light.getBoundingClientRect().left) found.push(name.textContent);
+  }
+  root.remove();
+  return found;
+})()"""
+DEVICES = [
+    *({"state": "working", "doing": doing} for doing in ("shuffle", "deliver", "clear jam", "self test")),
+    *({"state": "out_of_service", "out_words": how} for how in ("covered", "removed", "marked out of order")),
+    {"state": "jammed", "state_words": "jammed"},
+    {"state": "failed", "state_words": "failed"},
+    {"state": "lost", "state_words": "offline"},
+    {"state": "unknown", "state_words": "not connected"},
+    {"state": "ready", "hindered": "cards are on its shelves or in its output"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 600), (390, 844), (360, 640), (800, 1200)])
+def test_what_a_device_does_does_not_run_into_the_next_device(
+    screen: Callable[..., Person], width: int, height: int
+) -> None:
+    page = screen("--paused", width=width, height=height).page
+    page.wait("document.querySelectorAll('#picture .device-light').length === 2")
+    assert page.js(OVERLAPS % json.dumps(DEVICES)) == []
+
+
+def test_the_name_of_a_deck_stays_on_one_line(screen: Callable[..., Person]) -> None:
+    page = screen(width=390, height=844).page
+    page.see("#events .unbroken", "red-1")
+    assert page.js(
+        "[...document.querySelectorAll('#events .unbroken')].every(name => name.getClientRects().length === 1)"
+    )

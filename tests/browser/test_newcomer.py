@@ -81,3 +81,26 @@ def test_many_ways_to_go_on_differ_and_leave_the_table_in_sight(betting: Person)
     assert (page.text("#step-text .unbroken"), lines) == ("red-1,", 1), "the name of the deck is broken"
     inside = "[...document.querySelectorAll('#offers button')].every(one => one.scrollWidth <= one.clientWidth)"
     assert page.js(inside), "a button's words do not fit"
+
+
+def test_a_button_names_the_device_that_the_headline_does_not_mention(betting: Person) -> None:
+    """Cards are missing and the shoe is jammed: "Empty device" would be about the shuffler, of all devices."""
+    page = betting.page
+    betting.press_fault("shoe", "jam")
+    page.click("#dock [data-action=close_bets]")
+    page.click("dialog .seats .choice", "All seats")
+    page.click("dialog button[type=submit]")
+    page.click("#offers button", "Return wagers")
+    page.click("#offers button", "Gather cards")
+    enter(betting, 35)
+    page.click("dialog button", "I counted again: 35")
+    page.see("#step-text", "Find 18 cards of deck red-1")
+    page.see("#offers button", "Empty device: shuffler")
+
+
+def test_a_dead_device_of_the_simulation_is_not_called_ready(screen: Callable[..., Person]) -> None:
+    person = screen("--paused")
+    person.press_fault("shoe", "dead")
+    person.open_simulation()
+    person.page.see("#simulation > .small", "No power")
+    assert person.page.text("#simulation > .small") == "No power"

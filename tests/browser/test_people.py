@@ -78,11 +78,26 @@ def test_a_slip_of_the_finger_is_not_final(betting: Person) -> None:
     page.click("dialog button", "I counted again: 33")
     page.wait("!document.querySelector('dialog').open")
     page.click("#offers button", "Correct count")
+    page.see("dialog", "Dana counted 33 cards of deck red-1")
     enter(betting, 3)
     page.wait("!document.querySelector('dialog').open")
     (corrected,) = betting.shoed.get("events?kind=count.corrected")["events"]
     assert (corrected["data"]["who"], corrected["data"]["was"], corrected["data"]["cards"]) == ("Dana", 33, 3)
     assert corrected["data"]["origin"] == "screen"
+
+
+def test_a_mistyped_hand_does_not_make_the_round_void(betting: Person) -> None:
+    dealt_to_six(betting)
+    page = betting.page
+    page.click("#dock [data-action=report_wrong_number]")
+    page.click("dialog .choice", "seat 2")
+    enter(betting, 44)
+    page.see("dialog .confirm", "A hand of 44 cards is unlikely. Count the cards again.")
+    assert page.js("document.body.dataset.state") != "voiding"
+    page.click("dialog button", "Enter another number")
+    page.click("dialog .choice", "seat 2")
+    enter(betting, 4)
+    page.wait("document.body.dataset.state === 'voiding'")
 
 
 def test_a_step_of_the_floorperson_asks_for_the_pin_although_the_session_is_open(betting: Person) -> None:

@@ -523,7 +523,7 @@ def test_a_surplus_card_of_the_other_deck_is_not_seen_among_those_of_the_shoe(
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=ShufflerKind(counts=True)))
     (shoe,) = (name for name, deck in house.state.decks.items() if deck.cards.get("shoe"))
     spare = next(card for card in house.cards.pile(FLOOR) if card.deck in house.state.decks and card.deck != shoe)
-    assert taken(people.tell(act.CloseBets, seats=(1,)))
+    assert taken(people.perform(act.CloseBets, seats=(1,)))
     house.cards.move_card(spare, FLOOR, Spot(CardPlace.SHOE), 30)
     assert people.work()
     assert [event.kind for event in house.events].count("stub.rejected") == 1

@@ -88,6 +88,22 @@ def test_an_unlikely_number_is_accepted_once_it_is_confirmed_and_the_first_attem
     house.ask(act.GatherCards, DECK, "seat1", 3, confirmed=True)  # a confirmation that nobody asked for does no harm
 
 
+@clause("13.D")
+def test_a_hand_with_an_unlikely_number_of_cards_makes_the_round_void_once_it_is_confirmed() -> None:
+    house = House(MANUAL).open()
+    house.deal((1, 2))
+    refusal = house.refused(act.ReportWrongNumber, "seat2", 33)
+    assert (refusal.data["reason"], refusal.data["confirm"]) == ("a hand of 33 cards is unlikely", True)
+    assert not house.find("round.voided")
+    house.ask(act.ReportWrongNumber, "seat2", 33, confirmed=True)
+    assert house.find("round.voided")
+    for likely in (0, 6):
+        house = House(MANUAL).open()
+        house.deal((1, 2))
+        house.attempt(act.ReportWrongNumber, "seat2", likely)
+        assert house.find("round.voided"), "a hand without cards, or with two stacks, needs no confirmation"
+
+
 @clause("8.E", "13.E")
 @pytest.mark.parametrize("number", [46, 48, 17])
 def test_where_a_count_is_evidence_the_question_does_not_tell_the_number_that_would_match(number: int) -> None:

@@ -186,6 +186,24 @@ def test_a_warning_is_named_by_what_happened_when_it_is_to_be_cleared_and_when_i
     assert said == f"{WHO[Role.DEALER]} cleared the warning: cards are stuck in the shoe."
 
 
+@pytest.mark.parametrize(("fault", "asked"), [("jam", "clear the jam"), ("fail", "test itself")])
+def test_people_wait_while_a_device_clears_its_jam_or_tests_itself(fault: str, asked: str) -> None:
+    """Nobody is asked to take a device out of service before it has answered."""
+    house = House(Setup(backs=("red",))).open()
+    house.faults["shoe", "Dispense"] = fault
+    house.ask(act.CloseBets, (1,))
+    house.ask(act.ReturnWagers)
+    house.ask(act.OpenDevice, "shoe")
+    house.ask(act.GatherCards, "red-1", "shoe", 53)
+    house.auto_work = False
+    if fault == "jam":
+        house.ask(act.FreeJam, "shoe")
+    else:
+        house.ask(act.TestDevice, "shoe", role=Role.TECHNICIAN)
+    step = house.table.next_step()
+    assert (step.text, step.why, step.do) == ("Wait for the shoe.", f"It was asked to {asked}.", ())
+
+
 def test_a_reason_is_a_sentence() -> None:
     house = House(Setup(backs=("red",))).open()
     house.ask(act.UnloadDeck, "red-1")

@@ -172,7 +172,8 @@ def test_only_decks_that_are_wanted_come_to_the_table() -> None:
     assert house.refused(act.ReceiveDeck, "g", "green").clause == ("3.B(1)",)
     house.receive("red-1", "red")
     assert house.refused(act.ReceiveDeck, "red-2", "red").clause == ("3.B(1)",)
-    assert house.refused(act.ReceiveDeck, "red-1", "blue").clause == ("5.D",)
+    again = house.refused(act.ReceiveDeck, "red-1", "blue")
+    assert (again.data["reason"], again.clause) == ("deck red-1 is already at the table", ("5.D",))
 
 
 @clause("5.H")

@@ -775,7 +775,7 @@ def test_a_device_that_keeps_its_memory_still_knows_a_stack_that_waits_at_its_ex
     assert cards_of(rig, 1) is Reason.NOT_TAKEN
     rig.device.take(HAND, rig.line.now)
     rig.line.rest(0.1)
-    taken = told(rig, StackTaken)[-1]
+    taken = reported(rig, StackTaken)[-1]
     assert (taken.command, taken.cards) == (0, 3)
     assert cards_of(rig, 1) == lying
 

@@ -80,6 +80,7 @@ TABLE: dict[str, Any] = {
             "doing_until_ms": 1_001_000,
             "hindered": "",
             "out_how": "",
+            "out_words": "",
             "locked": True,
             "link": "ok",
         }

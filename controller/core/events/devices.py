@@ -8,7 +8,7 @@ import msgspec
 
 from controller.core.events.event import DeviceFact
 from controller.core.ledger import Move
-from controller.core.names import cards, command_name, doing_name, is_refusal, refusal_name, spoken
+from controller.core.names import cards, command_name, doing_name, is_refusal, out_name, refusal_name, spoken
 
 # --- connecting and disconnecting -----------------------------------------------------------------------------------
 
@@ -258,7 +258,7 @@ class DeviceOutOfService(DeviceFact):
     who: str
 
     def sentence(self) -> str:
-        return f"{self.who} took the {self.device} out of service ({self.how})."
+        return f"{self.who} took the {self.device} out of service ({out_name(self.how)})."
 
 
 class DeviceInService(DeviceFact):

@@ -36,6 +36,14 @@ def unlikely(
     return Refusal(reason, f"the cards have been counted again and {number} is confirmed", rules, confirm=True)
 
 
+def unlikely_hand(number: int, share: int, *rules: Rule) -> Refusal | None:
+    """Ask for confirmation of a hand that has more cards than two stacks: the report cannot be taken back."""
+    if number <= 2 * share:
+        return None
+    possible_when = f"the cards have been counted again and {number} is confirmed"
+    return Refusal(f"a hand of {number} cards is unlikely", possible_when, rules, confirm=True)
+
+
 def stands(refusal: Refusal | None, confirmed: bool) -> bool:
     """Whether a number is refused, even if the person has confirmed it."""
     return refusal is not None and not (refusal.confirm and confirmed)

@@ -22,7 +22,7 @@ from controller.core.events.rounds import (
     RoundVoided,
 )
 from controller.core.names import place_name, plural
-from controller.core.rules.counting import impossible
+from controller.core.rules.counting import impossible, stands, unlikely_hand
 from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import SOURCE
 from controller.games.game import Method
@@ -122,6 +122,9 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
         return refusal
     if act.cards == share:
         return Refusal(f"{share} is the right number of cards", "the number is wrong", (Rule.WRONG_NUMBER,))
+    refusal = unlikely_hand(act.cards, share, Rule.WRONG_NUMBER)
+    if stands(refusal, act.confirmed):
+        return refusal
     d.emit(
         HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),
         Rule.WRONG_NUMBER,

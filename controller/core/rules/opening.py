@@ -99,7 +99,8 @@ def receive(d: Decision, act: ReceiveDeck) -> Refusal | None:
     if len(act.deck) > LONGEST_NAME:
         return Refusal("the name is too long", f"it has at most {LONGEST_NAME} characters", (Rule.INSPECT_DECK,))
     if act.deck in state.decks or act.deck in state.retired:
-        return Refusal(f"deck {act.deck} was here before", "another deck is brought", (Rule.WRONG_COUNT,))
+        when = "is already at the table" if act.deck in state.decks else "was here before"
+        return Refusal(f"deck {act.deck} {when}", "another deck is brought", (Rule.WRONG_COUNT,))
     if act.back not in state.setup.backs:
         return Refusal(
             f"the table plays with {' and '.join(state.setup.backs)} backs",
