@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from controller.core.events.event import DeviceFact
+from controller.core.events.event import DeviceFact, StackFormed
 from controller.core.ledger import Move
 from controller.core.names import cards, command_name, doing_name, is_refusal, out_name, refusal_name, spoken
 
@@ -403,15 +403,10 @@ class CardsPresented(DeviceFact):
         return f"The {self.device} put out {cards(self.cards)}."
 
 
-class CardsHeld(DeviceFact):
+class CardsHeld(StackFormed):
     """A stack of a round that became void stays in the shoe."""
 
     kind = "cards.held"
-    round: int
-    target: str
-    deck: str
-    cards: int
-    moves: list[Move]
 
     def sentence(self) -> str:
         return f"The {self.device} holds back {cards(self.cards)}."

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from controller.core.ledger import Move
+
 
 class Actor(StrEnum):
     """Who or what causes an event."""
@@ -58,6 +60,16 @@ class DeviceFact(Event):
     actor = Actor.DEVICE
 
     device: str
+
+
+class StackFormed(DeviceFact):
+    """Base of what the shoe does with a stack that it has formed for a hand."""
+
+    round: int
+    target: str
+    deck: str
+    cards: int
+    moves: list[Move]
 
 
 class UnreadableEvent(ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from controller.core.events.event import DeviceFact, Event, PersonEvent
+from controller.core.events.event import DeviceFact, Event, PersonEvent, StackFormed
 from controller.core.ledger import Move
 from controller.core.names import capital, cards, place_name
 
@@ -36,29 +36,19 @@ class RoundStarted(Event):
 # --- the deal -------------------------------------------------------------------------------------------------------
 
 
-class StackDispensed(DeviceFact):
+class StackDispensed(StackFormed):
     """The shoe put out a stack."""
 
     kind = "stack.dispensed"
-    round: int
-    target: str
-    deck: str
-    cards: int
-    moves: list[Move]
 
     def sentence(self) -> str:
         return f"The shoe put out {cards(self.cards)} for {place_name(self.target)}."
 
 
-class DealerHeld(DeviceFact):
+class DealerHeld(StackFormed):
     """The dealer's stack stays in the shoe until the players have acted."""
 
     kind = "dealer.held"
-    round: int
-    target: str
-    deck: str
-    cards: int
-    moves: list[Move]
 
     def sentence(self) -> str:
         return "The dealer's stack is held in the shoe."
