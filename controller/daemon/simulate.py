@@ -90,7 +90,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
     from simulators.control import running
     from simulators.devices.device import SimulatedTable
     from simulators.pipes.endpoints import Endpoint, PtyEndpoint
-    from simulators.table.house import capabilities, deck_names
+    from simulators.table.house import capabilities, deck_names, fed_shoe
     from simulators.table.simulation import Simulation
 
     setup = daemon.setup
@@ -100,6 +100,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         decks=deck_names(setup, DECKS_PER_BACK),
         shuffler_capabilities=capabilities(setup, "shuffler"),
         shoe_capabilities=capabilities(setup, "shoe") | {Capability.RECOGNISES},
+        feeds=fed_shoe(setup),
         timing=LinkTiming().scaled(speed),  # the devices' clocks run faster, the link does not
     )
 

@@ -26,9 +26,10 @@ from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultN
 from simulators.devices.firmware import Firmware, Nameplate
 from simulators.devices.mechanics import Mechanics
 from simulators.devices.shoe import ShoeMechanics
-from simulators.devices.shuffler import ShufflerMechanics
+from simulators.devices.shuffler import SHOE, ShufflerMechanics
 from simulators.devices.shuffling import ShuffleModel
 
+MANUAL_SHOE: Final = Spot(CardPlace.TABLE, -1)
 ON_THE_TABLE: Final = Spot(
     CardPlace.TABLE, -3
 )  # where a person puts cards that came out of a device; decks are at 0 and up
@@ -286,6 +287,7 @@ class SimulatedTable:
         decks: tuple[str, ...] = ("red", "blue"),
         shuffler_capabilities: frozenset[Capability] = SHUFFLER_CAPABILITIES,
         shoe_capabilities: frozenset[Capability] = SHOE_CAPABILITIES,
+        feeds: Spot = SHOE,
         way: ShuffleModel | None = None,
         shuffler_plan: FaultPlan | None = None,
         shoe_plan: FaultPlan | None = None,
@@ -294,13 +296,16 @@ class SimulatedTable:
         now: float = 0.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """`clock` returns the time if it is virtual: then cycles that nothing disturbs are carried out in one go."""
+        """`feeds` is where a shuffler that feeds a shoe delivers to.
+
+        `clock` returns the time if it is virtual: then cycles that nothing disturbs are carried out in one go.
+        """
         self.decks = decks
         self.cards = Cards(decks, spares=[(deck, Kind.RABBIT) for deck in decks])
         shuffler = ShufflerMechanics(self.cards, shuffler_capabilities, random.Random(f"{seed}/shuffler"), way)
         shoe = ShoeMechanics(self.cards, shoe_capabilities, random.Random(f"{seed}/shoe"))
         shuffler.clock = shoe.clock = clock
-        shuffler.fed_shoe = self._fed_shoe
+        shuffler.feeds, shuffler.fed_shoe = feeds, self._fed_shoe
         self.on_fed: Callable[[], None] = lambda: None  # called when the shoe has been fed
 
         def box(role: DeviceRole, number: str, mechanics: Mechanics, plan: FaultPlan | None) -> SimulatedDevice:

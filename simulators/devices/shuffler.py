@@ -44,6 +44,7 @@ class ShufflerMechanics(Mechanics):
         super().__init__(cards, capabilities, rng)
         self.way: Shuffling = way or Shelf(shelves=10, passes=3)
         self.works_at = (INFEED, *(Spot(CardPlace.SHELVES, shelf) for shelf in range(self.way.shelves)), OUTPUT)
+        self.feeds = SHOE  # with FEEDS_SHOE: where it delivers to; a manual shoe stands elsewhere
         self.fed_shoe: Callable[[], None] = lambda: None  # with FEEDS_SHOE: triggers the shoe's sensor
 
     def load(self, source: Spot) -> None:
@@ -76,7 +77,7 @@ class ShufflerMechanics(Mechanics):
         elif isinstance(command, Deliver):
             if not self.cards.count(OUTPUT):
                 return Reason.NO_CARDS
-            if self.can(Capability.FEEDS_SHOE) and self.cards.count(SHOE):
+            if self.can(Capability.FEEDS_SHOE) and self.cards.count(self.feeds):
                 return Reason.EXIT_OCCUPIED
             if not self.can(Capability.FEEDS_SHOE) and exit_occupied:
                 return Reason.EXIT_OCCUPIED
@@ -151,12 +152,12 @@ class ShufflerMechanics(Mechanics):
     def _deliver(self, command: Deliver) -> CycleSteps:
         yield self.deliver_s
         into_shoe = self.can(Capability.FEEDS_SHOE)
-        moved = len(self.cards.move_all(OUTPUT, SHOE if into_shoe else self.exit))
+        moved = len(self.cards.move_all(OUTPUT, self.feeds if into_shoe else self.exit))
         self.cards_moved += moved
         counted = self._counted(moved) if self.can(Capability.COUNTS) else -1
-        if into_shoe:
+        if into_shoe and self.feeds == SHOE:
             self.fed_shoe()
-        else:
+        elif not into_shoe:
             self._present(command, dealt=False)
         return COMPLETE, counted
 

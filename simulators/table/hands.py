@@ -19,7 +19,7 @@ from controller.core.rules.guards import inside
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
-from simulators.devices.device import ON_THE_TABLE
+from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
 
@@ -31,7 +31,7 @@ _SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: 
 DEALERS_SEAT: Final = 7
 SETTLE_S: Final = 5.0  # how long people wait after switching a device on
 SOURCE: Final = {
-    Method.MANUAL_SHOE: Spot(CardPlace.TABLE, -1),
+    Method.MANUAL_SHOE: MANUAL_SHOE,
     Method.HAND: Spot(CardPlace.TABLE, -2),
 }  # decks are at 0 and up
 _SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
@@ -407,7 +407,7 @@ class TableHands:
         state, cards = self.house.state, self.house.cards
         if self.house.wired[device].device.mechanics.mode is not Mode.WORKING:
             self.take(device)
-        for spot in [SHOE, *self.spots(device)]:  # decks that have left the table
+        for spot in [SHOE, MANUAL_SHOE, *self.spots(device)]:  # decks that have left the table
             for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
                 self._pick(deck, spot, self.own(deck))
         for deck, found in state.decks.items():

@@ -22,12 +22,19 @@ from controller.core.reports import HostBoot, LinkLost, Report, Tick
 from controller.core.setup import Setup, devices_of
 from controller.core.state import State
 from controller.daemon.live_table import LiveTable, report_of
+from controller.games.game import Method
 from controller.journal import Journal, MemoryJournal, timestamp
 from firmware_bridge.wire.link import LinkTiming, LossReason, Lost
 from firmware_bridge.wire.messages import AnyCommand, AskCards, Capability
 from firmware_bridge.wire.session import DISTRUST_S, Ahead, EventMark, HostSession, Rejected, Untrusted
-from simulators.devices.cards import Cards
-from simulators.devices.device import SHOE_CAPABILITIES, SHUFFLER_CAPABILITIES, SimulatedDevice, SimulatedTable
+from simulators.devices.cards import CardPlace, Cards, Spot
+from simulators.devices.device import (
+    MANUAL_SHOE,
+    SHOE_CAPABILITIES,
+    SHUFFLER_CAPABILITIES,
+    SimulatedDevice,
+    SimulatedTable,
+)
 from simulators.devices.faults import FaultPlan
 from simulators.devices.firmware import Firmware
 from simulators.devices.shuffling import ShuffleModel
@@ -75,6 +82,11 @@ def capabilities(setup: Setup, device: str) -> frozenset[Capability]:
         Capability.RECOGNISES: kind.recognises,
     }
     return wanted | {capability for capability, has in pairs.items() if has}
+
+
+def fed_shoe(setup: Setup) -> Spot:
+    """The shoe that a shuffler which feeds one stands beside: the one of this set-up."""
+    return MANUAL_SHOE if setup.method is Method.MANUAL_SHOE else Spot(CardPlace.SHOE)
 
 
 class Wired:
@@ -212,6 +224,7 @@ class House:
             decks=self.decks,
             shuffler_capabilities=self.capabilities_of("shuffler"),
             shoe_capabilities=self.capabilities_of("shoe"),
+            feeds=fed_shoe(self.setup),
             way=way,
             shuffler_plan=shuffler_plan,
             shoe_plan=shoe_plan,
