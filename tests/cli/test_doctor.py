@@ -113,9 +113,9 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+def machine(shared_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """A healthy machine. What only root could set up on a real one is patched."""
-    commands = tmp_path / "commands"
+    commands = shared_path / "commands"
     commands.mkdir()
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
     me = pwd.getpwuid(os.getuid())
@@ -127,8 +127,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
     monkeypatch.setattr(devices, "holder_of", lambda node: "")
     monkeypatch.setattr(ports_here, "serial_ports", list)
     monkeypatch.setattr(ports_here, "usb_devices", list)
-    with ContractDaemon(tmp_path / "control.sock") as daemon:
-        yield Machine(tmp_path / "root", daemon, commands)
+    with ContractDaemon(shared_path / "control.sock") as daemon:
+        yield Machine(shared_path / "root", daemon, commands)
 
 
 def test_a_healthy_machine(machine: Machine) -> None:
@@ -298,13 +298,10 @@ def test_a_daemon_that_gives_no_role(machine: Machine) -> None:
     assert (note.topic, "tess has no role" in note.text) == ("devices", True)
 
 
-def test_as_a_user_without_rights(machine: Machine, tmp_path: Path) -> None:
+def test_as_a_user_without_rights(machine: Machine, shared_path: Path) -> None:
     for folder in (machine.path("/etc/shoed"), machine.journal.parent):
         folder.chmod(0o700)
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder not in (Path("/"), Path("/tmp")):
-            folder.chmod(0o755)
-    (tmp_path / "control.sock").chmod(0o666)
+    (shared_path / "control.sock").chmod(0o666)
     if os.geteuid() != 0:
         pytest.skip("only root can be somebody else")
     found = as_nobody(machine.findings)

@@ -291,17 +291,14 @@ def test_playing_with_the_simulation(table: Served) -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def installed(shared_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A daemon with a configuration, without its devices."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder not in (Path("/"), Path("/tmp")):
-            folder.chmod(0o755)
-    (tmp_path / "run").mkdir()
-    text = EXAMPLE.replace("/run/shoed/", f"{tmp_path}/run/").replace("/var/lib/shoed/", f"{tmp_path}/")
-    text = text.replace("/dev/shoed/", f"{tmp_path}/dev/").split("[screen]")[0]
-    config = tmp_path / "table.toml"
+    (shared_path / "run").mkdir()
+    text = EXAMPLE.replace("/run/shoed/", f"{shared_path}/run/").replace("/var/lib/shoed/", f"{shared_path}/")
+    text = text.replace("/dev/shoed/", f"{shared_path}/dev/").split("[screen]")[0]
+    config = shared_path / "table.toml"
     config.write_text(text)
-    served = Served(tmp_path, "--config", str(config))
+    served = Served(shared_path, "--config", str(config))
     try:
         served.until("ready")
         monkeypatch.setenv(client.VARIABLE, str(served.socket))

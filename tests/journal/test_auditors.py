@@ -32,12 +32,9 @@ with Journal(sys.argv[1], create=True) as journal:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(shared_path: Path) -> Iterator[Path]:
     """A folder as the unit makes it."""
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_uid == os.getuid() and above not in (Path("/"), Path("/tmp")):
-            above.chmod(0o755)
-    found = tmp_path / "shoed"
+    found = shared_path / "shoed"
     found.mkdir()
     os.chown(found, DAEMON, NOBODY)
     found.chmod(0o750)
@@ -86,8 +83,8 @@ def read(folder: Path, out: Path) -> tuple[int, list[int]]:
     return found
 
 
-def test_an_auditor_reads_verifies_exports_and_copies(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "home"
+def test_an_auditor_reads_verifies_exports_and_copies(folder: Path, shared_path: Path) -> None:
+    out = shared_path / "home"
     out.mkdir()
     os.chown(out, NOBODY, NOBODY)
     with started(folder) as daemon:
