@@ -29,7 +29,7 @@ from controller.journal.records import Checkpoint, EventRow, NewEvent
 from controller.journal.schema import LISTING, check_schema, create, is_blank, uses_wal
 from controller.journal.search import EVENT_COLUMNS
 from controller.journal.snapshots import KEPT, SNAPSHOT_COLUMNS, snapshot_row
-from controller.journal.writer_lock import MODE, WriterLock
+from controller.journal.writer_lock import MODE, WriterLock, record_beside, recorded_beside
 
 WAL_KEPT_BYTES = 8 << 20  # a longer write-ahead log is truncated to this
 
@@ -50,7 +50,7 @@ class Journal(JournalReader):
         """
         self._create = create
         self._stopped: str | None = None
-        real = os.path.realpath(path)
+        self._given, real = Path(path), os.path.realpath(path)
         self._files = FileIdentity(real, f"{real}-wal")
         _check_path(Path(real), create)
         self._lock = WriterLock(Path(real))
@@ -103,13 +103,19 @@ class Journal(JournalReader):
 
     @property
     def last_here(self) -> str:
-        """The id of the journal that last claimed this path; empty if none has."""
-        return self._lock.recorded()
+        """The id of the journal that last claimed this path; empty if none has.
+
+        If the path is a link now, the lock beside the link names the journal that was there before.
+        """
+        return recorded_beside(self._given) or self._lock.recorded()
 
     def claim_path(self) -> None:
         """Record that this journal, and no other, belongs at its path."""
-        if self.last_here != self.id:
+        beside = recorded_beside(self._given)
+        if self._lock.recorded() != self.id:
             self._lock.record(self.id)
+        if beside and beside != self.id:
+            record_beside(self._given, self.id)
 
     def append(self, new: Sequence[NewEvent]) -> int:
         """Write all of them or none, in one durable transaction, and return the number of the last event.

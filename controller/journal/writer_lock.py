@@ -20,6 +20,30 @@ def was_made(path: Path) -> bool:
     return lock.exists() and lock.stat().st_size > 0
 
 
+def recorded_beside(link: Path) -> str:
+    """The id of the journal that was last written at the path of this link; empty if it is not known."""
+    try:
+        found = _lock_path(link).read_bytes()
+    except OSError:
+        return ""
+    return _journal_id(found[_PID_BYTES:])
+
+
+def record_beside(link: Path, journal_id: str) -> None:
+    """Write the journal's id where recorded_beside() found another one."""
+    try:
+        with _lock_path(link).open("r+b") as lock:
+            lock.seek(_PID_BYTES)
+            lock.write(f"{journal_id}\n".encode())
+    except OSError as error:
+        raise from_os(error, link) from None
+
+
+def _journal_id(data: bytes) -> str:
+    found = data[:64].decode(errors="replace").strip()
+    return found if re.fullmatch(JOURNAL_ID, found) else ""
+
+
 def _lock_path(journal: Path) -> Path:
     return journal.with_name(journal.name + ".lock")
 
@@ -65,8 +89,7 @@ class WriterLock:
 
     def recorded(self) -> str:
         """The id of the journal that was last written here; empty if it is not known, or was not written to its end."""
-        found = os.pread(self._fd, 64, _PID_BYTES).decode(errors="replace").strip()
-        return found if re.fullmatch(JOURNAL_ID, found) else ""
+        return _journal_id(os.pread(self._fd, 64, _PID_BYTES))
 
     def record(self, journal_id: str) -> None:
         """Write the journal's id behind the process's, for recorded()."""

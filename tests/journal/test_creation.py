@@ -92,3 +92,30 @@ def test_the_id_of_the_journal_is_kept_beside_it(tmp_path: Path) -> None:
         assert journal.last_here == ""
         journal.claim_path()
         assert journal.last_here == journal.id
+
+
+def test_a_link_to_the_journal_of_another_table_is_noticed(tmp_path: Path) -> None:
+    path, other = tmp_path / "journal.db", tmp_path / "other.db"
+    ids = []
+    for file, day in ((path, 14), (other, 15)):
+        with Journal(file, create=True) as journal:
+            journal.append([NewEvent(f"2026-03-{day}T15:09:26.535897Z", "table.opened")])
+            journal.claim_path()
+            ids.append(journal.id)
+    path.unlink()
+    path.symlink_to(other)
+    with Journal(path) as journal:
+        assert (journal.id, journal.last_here) == (ids[1], ids[0])
+        journal.claim_path()
+        assert journal.last_here == ids[1]
+
+
+def test_a_journal_that_was_moved_and_linked_is_the_same_one(tmp_path: Path) -> None:
+    path, moved = tmp_path / "journal.db", tmp_path / "disk.db"
+    with Journal(path, create=True) as journal:
+        journal.append([NewEvent("2026-03-14T15:09:26.535897Z", "table.opened")])
+        journal.claim_path()
+    path.rename(moved)
+    path.symlink_to(moved)
+    with Journal(path) as journal:
+        assert journal.last_here == journal.id
