@@ -1,6 +1,8 @@
 """Messages: each survives the way over the wire, later versions can be read, and no bytes can break the reader."""
 
+import re
 import typing
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,6 +15,9 @@ from firmware_bridge.wire.messages import (
     COMMANDS,
     EVENTS,
     QUESTIONS,
+    VENDOR_COMMANDS,
+    VENDOR_EVENTS,
+    VENDOR_QUESTIONS,
     AnyCommand,
     AnyQuestion,
     BadMessage,
@@ -238,3 +243,16 @@ def test_numbers_are_unique_and_in_their_ranges() -> None:
         for kind in typing.get_args(union):
             assert message_number(kind) in numbers_of_it
             assert kind in ALL_MESSAGES
+
+
+def test_the_ranges_of_numbers_are_those_that_the_protocol_names() -> None:
+    page = (Path(__file__).parents[2] / "docs/protocol.md").read_text()
+    rows = re.findall(r"^\| (\d+) to (\d+) \| (commands|questions|events)\b.*\| (\d+) to (\d+) \|$", page, re.MULTILINE)
+    named = {what: (range(int(a), int(b) + 1), range(int(c), int(d) + 1)) for a, b, what, c, d in rows}
+    assert named == {
+        "commands": (COMMANDS, VENDOR_COMMANDS),
+        "questions": (QUESTIONS, VENDOR_QUESTIONS),
+        "events": (EVENTS, VENDOR_EVENTS),
+    }
+    taken = {message_number(kind) for kind in ALL_MESSAGES}
+    assert not taken & {*VENDOR_COMMANDS, *VENDOR_QUESTIONS, *VENDOR_EVENTS}
