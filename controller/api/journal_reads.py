@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from controller.api.clients import ApiClient
-from controller.api.requests import ApiError
+from controller.api.requests import ApiError, stopping
 from controller.journal import JournalReader, JournalReadTooLong, SearchIndex
 from controller.journal.search_index import index_path
 
@@ -63,6 +63,8 @@ class JournalReads:
         turn = self._turns.setdefault(client, asyncio.Lock())
         try:
             async with asyncio.timeout(WAIT_S + READ_S), turn:
+                if self._closed:
+                    raise stopping()
                 return await asyncio.get_running_loop().run_in_executor(self._searching, work)
         except TimeoutError:
             raise _busy() from None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from controller.api.clients import ApiClient
-from controller.api.requests import ApiError
+from controller.api.requests import ApiError, stopping
 from controller.core.reports import SignIn
 from controller.core.rules.sign_in import UNKNOWN_NAME, locked_until_ms
 from controller.daemon.daemon import Daemon
@@ -31,11 +31,13 @@ class Pins:
         self._people = people
         self._changed = changed
         self._checking = ThreadPoolExecutor(1, "PIN")
+        self._closed = False
         self._waiting: dict[ApiClient, int] = {}
         self._forgotten_ms: dict[ApiClient, int] = {}  # when a client's last wrong PIN is forgotten
 
     def close(self) -> None:
         """End the thread."""
+        self._closed = True
         self._checking.shutdown(wait=False, cancel_futures=True)
 
     async def check(self, name: str, pin: str, via: str, client: ApiClient, action: str = "") -> Person:
@@ -43,6 +45,8 @@ class Pins:
 
         `via` is the place. `action`: the PIN was entered for this action alone.
         """
+        if self._closed:
+            raise stopping()
         people = self._people()
         known = any(person.name == name for person in people.person)
         self._refuse_locked(name if known else UNKNOWN_NAME, via)

@@ -26,6 +26,11 @@ class ApiError(Exception):
         self.body = {"error": {"code": code, "message": message, "hint": hint, **more}}
 
 
+def stopping() -> ApiError:
+    """The answer to a request that arrives while the controller stops."""
+    return ApiError(503, "stopping", "the controller is stopping", "try again in a moment", retry_after_ms=2000)
+
+
 class SignInRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A name and a PIN."""
 

@@ -124,6 +124,21 @@ def test_a_search_whose_turn_does_not_come_is_refused(journal: Path, monkeypatch
     run(ask())
 
 
+def test_what_is_asked_while_the_controller_stops_is_no_internal_error(journal: Path) -> None:
+    async def ask() -> None:
+        reads = JournalReads(journal)
+        reads.close()
+        with pytest.raises(ApiError) as refused:
+            await reads.search(USERS[0], lambda reader: 7)
+        assert (refused.value.status, refused.value.body["error"]["code"]) == (503, "stopping")
+        checks = Pins(cast(Daemon, SimpleNamespace()), lambda: PeopleFile([FLO]), lambda: None)
+        checks.close()
+        with pytest.raises(ApiError, match="the controller is stopping"):
+            await checks.check("Flo", "271828", "screen", BYSTANDERS)
+
+    run(ask())
+
+
 def test_a_client_does_not_wait_for_all_searches_of_another(journal: Path) -> None:
     async def ask() -> int:
         reads, go = JournalReads(journal), threading.Event()

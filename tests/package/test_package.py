@@ -194,6 +194,13 @@ def test_the_real_daemon_runs_under_the_unit(machine: Machine) -> None:
     assert "Traceback" not in said, said
 
 
+def test_it_comes_back_however_often_it_is_restarted(machine: Machine) -> None:
+    """Systemd starts a unit five times in ten seconds unless it is told otherwise; the screen's socket counts too."""
+    machine.run("for again in 1 2 3 4 5 6 7 8; do systemctl restart shoed.service || exit 1; done")
+    assert active(machine)
+    assert page(machine) == "200"
+
+
 def as_auditor(machine: Machine, command: str, *, check: bool = True) -> str:
     """What a command prints for a user whose only group besides their own is that of the auditors."""
     return machine.run(f"runuser -u auditor -- {command}", check=check)

@@ -98,6 +98,9 @@ def test_the_table_always_comes_back() -> None:
     assert unit["Service"]["Restart"] == "always"
     assert unit["Unit"]["StartLimitIntervalSec"] == "0"
     assert int(unit["Service"]["TimeoutStartSec"]) > 10 * int(unit["Service"]["WatchdogSec"])
+    socket = settings("shoed.socket")
+    assert socket["Unit"]["StartLimitIntervalSec"] == "0"
+    assert socket["Socket"]["ReusePort"] == "yes", "a daemon that is ending may still have the port"
 
 
 def test_the_page_is_for_this_machine_alone() -> None:
