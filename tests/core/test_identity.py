@@ -74,6 +74,25 @@ def test_a_shoe_that_is_refused_in_the_deal_voids_the_round(why: str, when: str)
 
 
 @clause("13.G")
+def test_a_stack_that_was_taken_while_the_shoe_was_exchanged_is_asked_for_before_it_is_called_missing() -> None:
+    """The shoe that was there cannot report it, and the other one knows nothing of it: the cards are in a hand."""
+    house = House(ONE).open()
+    house.auto_work = house.auto_take = False
+    house.ask(act.CloseBets, (1, 2))
+    house.step()
+    foreign(house, "shoe", "another journal")
+    house.ask(act.ReturnWagers)
+    house.ask(act.GatherCards, "red-1", "shoe", 50, confirmed=True)
+    assert house.state.decks["red-1"].cards == {"table": 50, "taken": 3}
+    assert house.find("ledger.disagreed") == []
+    assert house.table.next_step().text == "Put the cards last taken from the shoe on the pile and count them."
+    assert house.attempt(act.DeclareMissing, "red-1")[-1].kind == "action.refused"
+    house.ask(act.GatherCards, "red-1", "taken", 3)
+    assert house.state.decks["red-1"].cards == {"table": 53}
+    same_after_snapshot(house)
+
+
+@clause("13.G")
 @pytest.mark.parametrize("why", REFUSED)
 def test_play_goes_on_when_the_right_shoe_is_back_and_a_floorperson_has_cleared_the_warning(why: str) -> None:
     house = House(HELD).open()

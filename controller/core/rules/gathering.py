@@ -162,12 +162,18 @@ def doubtful_place(state: State, deck: str, cards: ledger.CardCounts, place: str
 
 
 def place_moves(cards: ledger.CardCounts, place: str, number: int) -> list[ledger.Move]:
-    """The moves when a person has gathered and counted the cards of one place; a device is emptied as a whole."""
+    """The moves when a person has gathered and counted the cards of one place; a device is emptied as a whole.
+
+    A stack that is not at the shoe's exit anymore was taken without a report from the shoe: it is asked for before its
+    cards are called missing.
+    """
     if place == ledger.MISSING:
         return [(ledger.MISSING, ledger.TABLE, number)]
-    return ledger.emptying_moves(
-        cards, ledger.IN_DEVICE.get(ledger.DEVICE_OF.get(place, ""), (place,)), number, ledger.TABLE
-    )
+    places = ledger.IN_DEVICE.get(ledger.DEVICE_OF.get(place, ""), (place,))
+    return [
+        (source, ledger.TAKEN if (source, target) == (ledger.EXIT, ledger.MISSING) else target, moved)
+        for source, target, moved in ledger.emptying_moves(cards, places, number, ledger.TABLE)
+    ]
 
 
 # --- the whole deck in one pile -------------------------------------------------------------------------------------
