@@ -11,7 +11,7 @@ from controller.core.reports import HostBoot
 from controller.core.setup import Setup, ShufflerKind
 from controller.games.game import Method
 from firmware_bridge.wire import messages as wire
-from firmware_bridge.wire.messages import Place
+from firmware_bridge.wire.messages import Fault, FaultCode, Jam, Place
 from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
@@ -428,4 +428,26 @@ def test_a_deck_is_not_loaded_into_a_shoe_that_reports_no_cards() -> None:
     house.gather_real("red-1", "shoe")
     sensed(house, "shoe", Place.SHOE, True)
     assert house.deck("red-1") is DeckState.LOADED
+    same_after_snapshot(house)
+
+
+@clause("5.A", "13.G")
+@pytest.mark.parametrize("jams", [False, True])
+def test_a_deck_in_a_shoe_that_stops_is_shuffled_again_even_if_nobody_has_reported_it(jams: bool) -> None:
+    """The other deck was within reach, so the sensor alone did not prove which deck had been put in."""
+    house = House(Setup(shuffler=ShufflerKind(counts=True))).open()
+    house.deal((1,))
+    house.auto_work = False
+    house.finish()
+    house.step()  # the deck comes out of the shuffler
+    assert house.take("shuffler")
+    sensed(house, "shoe", Place.SHOE, True)
+    assert house.deck("blue-1") is DeckState.DELIVERED
+    if jams:
+        house.report("shoe", Jam, command=0, place=Place.SHOE)
+    else:
+        house.report("shoe", Fault, code=FaultCode.SENSOR, text="card sensor failed")
+    assert house.find("deck.recalled")[-1].data["deck"] == "blue-1"
+    assert house.find("deck.recalled")[-1].clause == ("13.G",)
+    assert house.deck("blue-1") is DeckState.STACKED, "to be shuffled"
     same_after_snapshot(house)

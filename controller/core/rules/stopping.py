@@ -15,6 +15,7 @@ from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.irregular import void
+from controller.core.rules.unexpected_cards import put_in
 from controller.core.rules.warnings import restore_fault, warn
 from controller.core.state import Given
 from controller.games.game import Method
@@ -30,7 +31,7 @@ def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_insi
     jammed or stopped in a cycle, which may be an unreported jam; this voids the round even if only the stub is left.
     """
     state, rule = d.state, STOPS[name]
-    concerned = set(inside(state, name)) if cards_inside else set()
+    concerned = {*inside(state, name), put_in(state, name)} if cards_inside else set()
     if given:
         concerned.add(given.deck)
     if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:

@@ -67,17 +67,28 @@ def being_fed(state: State) -> bool:
     return kind is not None and kind.feeds_shoe and given is not None and isinstance(given.command, Deliver)
 
 
+def _due_and_seen(state: State, name: str) -> str:
+    """The deck whose turn it is, if the shoe sees cards that the ledger does not have there; empty otherwise."""
+    seen = name == "shoe" and state.devices[name].sensed.get(ledger.SHOE, False)
+    return due_deck(state) if seen and not inside(state, name) else ""
+
+
+def put_in(state: State, name: str) -> str:
+    """The deck that was ready and is in the shoe now, not yet reported as loaded; empty if there is none."""
+    deck = _due_and_seen(state, name)
+    return deck if deck and state.decks[deck].state in READY_TO_LOAD else ""
+
+
 def taken_back(state: State, name: str, place: str) -> str:
     """The deck that was about to be loaded, if cards are in the shoe; empty otherwise.
 
     If they leave the shoe again, what is put in next may be other cards, or the same in another order.
     """
-    lie_there = state.devices[name].sensed.get(place, False)
-    deck = due_deck(state) if (name, place) == ("shoe", ledger.SHOE) and lie_there and not inside(state, name) else ""
-    if not deck:
+    if place != ledger.SHOE:
         return ""
-    found = state.decks[deck].state
-    return deck if found in READY_TO_LOAD or (found is DeckState.SHUFFLED and being_fed(state)) else ""
+    deck = _due_and_seen(state, name)
+    fed = deck and state.decks[deck].state is DeckState.SHUFFLED and being_fed(state)
+    return deck if fed else put_in(state, name)
 
 
 def not_as_shuffled(d: Decision, deck: str) -> None:
