@@ -242,7 +242,7 @@ class TableHands:
 
     def lay_down(self, device: str, cards: list[Card], target: Spot) -> None:
         """Put cards from an exit where they belong; one that is face up is turned, and goes from a hand to the rack."""
-        if device == "shoe":
+        if device == "shoe" and cards:
             state = self.house.state
             void = state.round.number if state.round and state.round.void else 0
             asked_for = void and state.round and state.decks[state.round.deck].cards.get(ledger.TAKEN)

@@ -528,3 +528,17 @@ def test_a_surplus_card_of_the_other_deck_is_not_seen_among_those_of_the_shoe(
     assert people.work()
     assert [event.kind for event in house.events].count("stub.rejected") == 1
     assert house.cards.pile(FLOOR).count(spare) == 1, "it is found when the deck is counted"
+
+
+def test_people_remember_a_stack_that_was_taken_from_a_dead_shoe(houses: list[House], tmp_path: Path) -> None:
+    """Looking for cards at its empty exit made them forget the stack, which they then counted as 0 cards."""
+    house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    assert taken(people.perform(act.CloseBets, seats=(1,)))
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    house.sim.shoe.inject(FaultName.DEAD, house.now)
+    assert people.hands.take("shoe")
+    assert house.run(lambda: bool(house.state.round and house.state.round.void), 60)
+    while not any(event.kind == "void.completed" for event in house.events):
+        assert people.chore()
+    gathered = [(event.data["place"], event.data["cards"]) for event in house.events if event.kind == "cards.gathered"]
+    assert gathered == [("shoe", 50), ("taken", 3)]
