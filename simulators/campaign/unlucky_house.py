@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 from controller.core.events import read
 from controller.core.events.event import Entry
 from controller.core.reports import HostBoot, Report
+from controller.daemon.live_table import restore
 from controller.daemon.table_clock import time_away_ms
 from controller.journal import Journal, JournalError, timestamp
 from firmware_bridge.wire.messages import AnyCommand, Capability, CardsCounted, Cycle, CycleDone, Place
@@ -268,7 +269,7 @@ class UnluckyHouse(House):
             self.step()
 
     def restart_host(self) -> None:
-        """The host goes off. What it has already sent still arrives."""
+        """The host goes off. What it has sent still arrives; what it has not stored, people have not seen."""
         self.dark = True
         self._dark_until = self.now + self._dark_s
         for wired in self._lines:
@@ -277,6 +278,9 @@ class UnluckyHouse(House):
             wired.session = _Nobody(host_boot=1)
             wired.retry_at = math.inf
             wired.stirred = True
+        self.journal.close()
+        self.journal = self._open_journal()
+        self.state = restore(self.journal)
 
     def _dark_next_at(self) -> float:
         self._look_in_the_dark()
@@ -343,8 +347,6 @@ class UnluckyHouse(House):
     def _restart(self) -> None:
         """Restart from the journal, reading only new events: with a failing disk the host restarts often."""
         self.deaths += 1
-        self.journal.close()
-        self.journal = self._open_journal()
         self._start_host()
         del self.events[self.journal.head.seq :]
         more = self.journal.events(after=len(self.events))

@@ -542,3 +542,18 @@ def test_people_remember_a_stack_that_was_taken_from_a_dead_shoe(houses: list[Ho
         assert people.chore()
     gathered = [(event.data["place"], event.data["cards"]) for event in house.events if event.kind == "cards.gathered"]
     assert gathered == [("shoe", 50), ("taken", 3)]
+
+
+def test_people_act_on_what_was_stored_while_the_host_is_off(houses: list[House], tmp_path: Path) -> None:
+    """They knew that the round was void, which the dying host had not stored, and put a stack on the deck's pile."""
+    house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    assert taken(people.perform(act.CloseBets, seats=(1,)))
+    assert house.run(lambda: house.state.devices["shoe"].at_exit is not None, 10)
+    house.disk.dies = "before_commit"
+    assert house.report(act.ReportDealerExposed(**DEALER)) == []
+    assert house.dark
+    assert people.hands.take("shoe")
+    assert house.cards.count(Spot(CardPlace.HAND, 1)) == 3
+    house.wait_for_light()
+    assert people.work()
+    assert not any(event.kind == "round.voided" for event in house.events)
