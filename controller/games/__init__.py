@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from controller.games import dragon_baccarat, dragon_poker_pay
+from controller.games import dragon_baccarat_pay, dragon_poker_pay
 from controller.games.dragon_poker import DRAGON_POKER, RULEBOOK
 from controller.games.game import Game
 from controller.games.odds import BetOdds
@@ -15,7 +15,7 @@ __all__ = ["DRAGON_POKER", "GAMES", "ODDS", "RULEBOOK", "game_named", "rulebook_
 GAMES: dict[str, Game] = {"dragon-poker": DRAGON_POKER}
 ODDS: dict[str, Callable[..., list[BetOdds]]] = {  # the parameters are what a person may choose
     "dragon-poker": dragon_poker_pay.odds,
-    "dragon-baccarat-tournament": dragon_baccarat.odds,
+    "dragon-baccarat-tournament": dragon_baccarat_pay.odds,
 }
 _RULEBOOKS: dict[str, Rulebook] = {DRAGON_POKER.name: RULEBOOK}
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from controller.games.dragon_baccarat import RANKS, Result, odds, points_of, round_results
+from controller.games.dragon_baccarat_pay import RANKS, Result, odds, points_of, round_results
 
 
 def draws(player: int, banker: int, third: int | None) -> tuple[bool, bool]:
