@@ -23,9 +23,12 @@ from controller.core.events.table import ActionRefused
 from controller.core.names import capital, cards, command_name, where
 from controller.core.rules.correcting import correctable
 from controller.core.rules.opening import LONGEST_NAME
+from controller.core.rules.play import cards_wanted
+from controller.core.rules.script import turn_of
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import State, decode, encode, requestable_rounds
 from controller.core.table import Table
+from controller.games import described
 
 # `Configure` comes from the configuration file, never through the API.
 ACTIONS = {name: kind for name, kind in step.ACTIONS.items() if kind is not Configure}
@@ -58,7 +61,7 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
             what["least"] = state.setup.game.least_cut  # for a person who does not know the depth and confirms this
         choices = _choices(kind, field.name, field.type, state)
         if choices is not None:
-            what |= {"type": "integer" if what["type"] == "integer" else "choice", "choices": choices}
+            what |= {"type": what["type"] if what["type"] in ("integer", "cards") else "choice", "choices": choices}
             possible = _possible(kind, field.name, choices, state)
             if possible != choices:
                 what["possible"] = possible
@@ -89,7 +92,7 @@ def _type_of(kind: Any) -> dict[str, Any]:
     if first is int:
         return {"type": "integer"}
     if get_origin(first) is tuple:
-        return {"type": "integers"}
+        return {"type": "cards" if get_args(first)[0] is str else "integers"}
     return {"type": "string"}
 
 
@@ -106,6 +109,15 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
         return list(state.warnings)
     if name == "method":
         return [str(method) for method in state.setup.game.programme if method is not state.method]
+    if name == "kinds":
+        return list(state.setup.game.kinds)
+    if name == "bet":
+        return list(described(state.setup.game).bets)
+    if name == "irregularity":
+        return list(described(state.setup.game).irregularities)
+    if name == "choice":
+        turn = turn_of(state, state.round) if state.round else None
+        return [*turn.choices, *turn.anybody] if turn else []
     if name == "person":
         return [who for who in state.wrong_pins if who]
     if name == "round":
@@ -183,11 +195,14 @@ _NOTHING = {
     "person": ("nobody is locked out", "somebody is locked out"),
     "round": ("the shoe has no hidden hands of a void round", "a round is void, and the shoe recognises cards"),
     "place": ("no cards are at the table", "cards are at the table"),
+    "bet": ("the game has no bets that are recorded", "another game is played"),
+    "irregularity": ("the game has none that are reported in this way", "another game is played"),
+    "choice": ("no decision is due", "it is a hand's turn"),
     "method": ("the game has no other dealing method", "another game is played"),
 }
 
 
-_VALUES: dict[str, list[Any]] = {"boolean": [True], "integer": [0, 1], "integers": [(1,)]}
+_VALUES: dict[str, list[Any]] = {"boolean": [True], "integer": [0, 1], "integers": [(1,)], "cards": [()]}
 
 
 def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
@@ -202,12 +217,29 @@ def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
             choices = [(1,)]  # closing the bets can name the seats that have wagered
         elif not field.required and not (field.name == "target" and choices):
             continue
+        elif field.name == "kinds":
+            choices = _trial_cards(kind, state)
         elif choices is None:
             choices = _VALUES.get(_type_of(field.type)["type"], ["\0"])
         names.append(field.name)
         values.append(choices)
     for combination in itertools.product(*values):
         yield dict(zip(names, combination, strict=True))
+
+
+def _trial_cards(kind: type[Action], state: State) -> list[Any]:
+    """Cards that could be entered now: as many as are wanted of one hand, and not dealt before."""
+    round_, game = state.round, state.setup.game
+    if round_ is None:
+        return [()]
+    deck = state.decks.get(round_.deck)
+    left = [
+        name
+        for name, copies in zip(game.kinds, game.copies, strict=True)
+        for _ in range(copies - (deck.seen.get(name, 0) if deck else 0))
+    ]
+    wanted = {cards_wanted(state, round_, hand) for hand in {stack.target for stack in round_.plan}} if deck else set()
+    return [tuple(left[:number]) for number in sorted(wanted | {1})]
 
 
 def _counter(kind: type[Action], state: State) -> str:

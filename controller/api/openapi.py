@@ -24,6 +24,7 @@ _JSON_TYPE: dict[str, dict[str, Any]] = {
     "choice": {"type": "string", "maxLength": 80},
     "integer": {"type": "integer", "minimum": -(2**31) + 1, "maximum": 2**31 - 1},
     "integers": {"type": "array", "maxItems": 32, "items": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}},
+    "cards": {"type": "array", "maxItems": 32, "items": {"type": "string", "maxLength": 80}},
     "boolean": {"type": "boolean"},
 }
 _NUMBER: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 10**17}

@@ -12,7 +12,7 @@ from controller.core.machines import DeckState, TableState
 from controller.core.names import capital, command_name, out_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
-from controller.core.rules.guards import age_ms, counts, in_service, left_ms, life_ms, rounds_uncounted
+from controller.core.rules.guards import NO_LIMIT_MS, age_ms, counts, in_service, left_ms, life_ms, rounds_uncounted
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
 from controller.core.warning_kinds import cleared_by, remedy
@@ -43,7 +43,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "void_steps": _void_steps(state),
         "rounds": state.rounds,
         "rounds_uncounted": rounds_uncounted(state),
-        "stub_count_rounds": None if counts(state) else game.stub_count_rounds,
+        "stub_count_rounds": None if counts(state) else game.stub_count_rounds or None,
         "access": {"locked": _locked(state, now_ms)},
     }
 
@@ -121,7 +121,7 @@ def _round(state: State, round_: Round) -> dict[str, Any]:
 
 
 def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
-    age = age_ms(deck, now_ms)
+    age, life = age_ms(deck, now_ms), life_ms(state)
     return {
         "name": name,
         "back": deck.back,
@@ -132,8 +132,8 @@ def _deck(state: State, name: str, deck: Deck, now_ms: int) -> dict[str, Any]:
         "missing": deck.cards.get(ledger.MISSING, 0),
         "counted": deck.counted,
         "age_ms": age,
-        "life_ms": life_ms(state),
-        "left_ms": None if age is None else left_ms(state, age),
+        "life_ms": life if life < NO_LIMIT_MS else None,
+        "left_ms": None if age is None or life >= NO_LIMIT_MS else left_ms(state, age),
         "change_due": deck.change_due,
         "due": name == due_deck(state),
     }

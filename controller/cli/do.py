@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -164,6 +165,7 @@ def _pin(action: dict[str, Any]) -> str:
 _TYPED = {
     "integer": ("NUMBER", "20"),
     "integers": ("N,N,…", "1,3,6"),
+    "cards": ("CARD,CARD,…", '"ace of spades,ten of hearts"'),
     "boolean": ("yes|no", "yes"),
     "string": ("TEXT", '"the card room"'),
     "choice": ("NAME", "red-1"),
@@ -173,8 +175,10 @@ _NAMED = {"deck": ("NAME", "red-1")}  # a field of type string that is a name
 
 def _typed(field: dict[str, Any]) -> tuple[str, str]:
     choices = [str(choice) for choice in field.get("choices") or ()]
+    if choices and field["type"] == "cards":
+        return _TYPED["cards"][0], shlex.quote(",".join(choices[:2]))
     if choices and field["type"] != "integers":
-        return "|".join(choices), choices[0]
+        return "|".join(choices), shlex.quote(choices[0])
     return _NAMED.get(field["name"]) or _TYPED[field["type"]]
 
 
@@ -220,6 +224,12 @@ def _value(field: dict[str, Any], text: str) -> Any:
         if text.lower() not in YES + NO:
             raise click.UsageError(f"{name} must be yes or no, not {text!r}")
         return text.lower() in YES
+    if kind == "cards":
+        named = [card.strip() for card in text.split(",")] if text else []
+        for card in named:
+            if choices and card not in choices:
+                raise click.UsageError(f"{name}: there is no card {card!r}{nearest(card, choices)}")
+        return named
     if kind in ("integer", "integers"):
         numbers = _numbers(text)
         if numbers is not None and (kind == "integers" or len(numbers) == 1):

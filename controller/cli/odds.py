@@ -10,14 +10,14 @@ import click
 
 from controller.cli import terminal
 from controller.cli.options import json_option
-from controller.games import ODDS
+from controller.games import GAMES
 from controller.games.odds import BetOdds, OddsLine
 
 _LONGEST_NUMBER = 20  # digits that are printed; --json has all of them
 
 
 @click.command("odds")
-@click.argument("game", type=click.Choice(list(ODDS)))
+@click.argument("game", type=click.Choice([name for name, game in GAMES.items() if game.odds]))
 @click.option("--decks", type=int, metavar="N", help="Number of decks in a baccarat pack (8).")
 @click.option("--session", type=int, metavar="ROUNDS", help="Length of a tournament session, for its dragon bets.")
 @json_option
@@ -43,10 +43,12 @@ def odds_verb(game: str, as_json: bool, **chosen: int | None) -> None:
 
 
 def _odds(game: str, options: dict[str, int]) -> list[BetOdds]:
-    for name in options.keys() - inspect.signature(ODDS[game]).parameters:
+    count = GAMES[game].odds
+    assert count is not None  # the others are not among the choices
+    for name in options.keys() - inspect.signature(count).parameters:
         raise click.UsageError(f"--{name} does not apply to {game}")
     try:
-        return ODDS[game](**options)
+        return count(**options)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

@@ -8,7 +8,7 @@ from controller.api.rulebook import rows
 from controller.cli import terminal
 from controller.cli.options import json_option
 from controller.core.machines import MACHINES
-from controller.games import GAMES, rulebook_of
+from controller.games import GAMES
 
 
 @click.command("rules")
@@ -24,7 +24,7 @@ def rules_verb(clause: str | None, game: str, as_json: bool) -> None:
     Example:
       shoectl rules 3.C
     """
-    rulebook = rulebook_of(GAMES[game])
+    rulebook = GAMES[game].rulebook
     found = rows(rulebook, rulebook.matching(clause) if clause else list(rulebook.clauses))
     if not found:
         raise click.ClickException(f"unknown clause {clause}; `shoectl rules` lists all clauses")

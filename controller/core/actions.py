@@ -8,6 +8,15 @@ from controller.core.action import Action as Action
 from controller.core.action import Role as Role
 from controller.core.action import name_of as name_of
 from controller.core.events import decks, devices, rounds, table
+from controller.core.play_actions import CorrectCards as CorrectCards
+from controller.core.play_actions import DecideHand as DecideHand
+from controller.core.play_actions import EndSession as EndSession
+from controller.core.play_actions import EnterCards as EnterCards
+from controller.core.play_actions import RecordBet as RecordBet
+from controller.core.play_actions import ReportCutCard as ReportCutCard
+from controller.core.play_actions import ReportIrregularity as ReportIrregularity
+from controller.core.play_actions import ReshuffleStock as ReshuffleStock
+from controller.core.play_actions import TakeBackDecision as TakeBackDecision
 from controller.core.setup import Setup
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -209,6 +218,7 @@ class DealCards(Action):
     leads_to = rounds.StackTakenToHand
     target: str
     cards: int = 1
+    kinds: tuple[str, ...] = ()  # which cards, if they are dealt face up
 
 
 class FinishDeal(Action):
@@ -462,7 +472,9 @@ AnyAction = (
     Configure | OpenTable | CloseTable | IdleTable | PlayerArrived
     | ReceiveDeck | AcceptDeck | InspectDeck | VerifyDeck | SpreadDeck | WashDeck | StackDeck | RemoveDeck | RejectDeck
     | InsertDeck | ShuffleByHand | DirectReshuffle | CutDeck | RequireRecut | LoadDeck | UnloadDeck
-    | Wager | CloseBets | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
+    | Wager | RecordBet | CloseBets | EnterCards | CorrectCards | DecideHand | TakeBackDecision | ReportCutCard
+    | ReshuffleStock | EndSession | ReportIrregularity
+    | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber
     | ReturnWagers | RequestHands | GatherCards | GatherAll | CorrectCount | DeclareMissing

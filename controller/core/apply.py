@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from controller.core import ledger
-from controller.core.changes import decks, devices, rounds, table
+from controller.core.changes import decks, devices, play, rounds, table
 from controller.core.changes.change import CHANGES
 from controller.core.events import KINDS
 from controller.core.events.event import Entry, Event
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE
 from controller.core.state import State
 
-__all__ = ["apply", "decks", "devices", "fold", "rounds", "table"]
+__all__ = ["apply", "decks", "devices", "fold", "play", "rounds", "table"]
 
 
 class _Effect(NamedTuple):
@@ -28,6 +28,7 @@ class _Effect(NamedTuple):
     moves_deck: bool
     moves_device: bool
     moves_cards: bool
+    leads: bool  # it may name the state that comes next
 
 
 def _effect(event: type[Event]) -> _Effect:
@@ -36,6 +37,7 @@ def _effect(event: type[Event]) -> _Effect:
         moves_deck=event in DECK_MACHINE.events,
         moves_device=event in DEVICE_MACHINE.events,
         moves_cards="moves" in event.__struct_fields__,
+        leads="then" in event.__struct_fields__,
     )
 
 
@@ -61,12 +63,14 @@ def apply(state: State, entry: Entry) -> None:
         state.devices[event.of.device].last_event = event.of.number
     stays = getattr(event, "stays", False)  # a lock or light command is not a cycle of the device
     if effect.moves_table:
-        state.table = TABLE_MACHINE.after(state.table, kind)
+        then = event.then if effect.leads else ""  # type: ignore[attr-defined]
+        state.table = TABLE_MACHINE.after(state.table, kind, then)
     if effect.moves_deck or effect.moves_cards:
         deck = state.decks.get(event.deck)  # type: ignore[attr-defined]
         if deck is not None:
             if effect.moves_deck:
-                deck.state = DECK_MACHINE.after(deck.state, kind)
+                then = event.then if effect.leads else ""  # type: ignore[attr-defined]
+                deck.state = DECK_MACHINE.after(deck.state, kind, then)
             if effect.moves_cards:
                 ledger.move(deck.cards, event.moves or ())  # type: ignore[attr-defined]
                 if state.round is not None and state.round.void:

@@ -29,4 +29,5 @@ def enforces(*rules: Rule) -> Callable[[Deciding], Deciding]:
 def enforced_by(rulebook: Rulebook, clause: str) -> list[str]:
     """Full names of the functions that decide a clause. Complete once `controller.core.table` is imported."""
     rules = [rule for rule in Rule if clause in rulebook.clauses_of(rule)]
-    return sorted({function for rule in rules for function in _enforced[rule]})
+    own = {f"{function.__module__}.{function.__qualname__}" for function in rulebook.decided_by.get(clause, ())}
+    return sorted(own | {function for rule in rules for function in _enforced[rule]})

@@ -32,10 +32,13 @@ from controller.core.rules.guards import (
     wrong_number_of_decks,
 )
 from controller.core.rules.opening import elsewhere
+from controller.core.rules.script import hidden_hands, record_of, reshuffle_due, turn_of
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.core.warning_kinds import OR_OUT_OF_SERVICE, before_out_of_service, warning_name
+from controller.games import described
+from controller.games.description import StepType
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import ClearJam, SelfTest
@@ -54,6 +57,13 @@ _LOAD = {
 }
 _CLOCKWISE = "Cards are dealt clockwise, starting at the dealer's left."
 _LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)
+
+
+_PROMPTS: dict[StepType, tuple[str, str]] = {  # of a game that has none of its own
+    StepType.ACT: ("Ask each player to decide.", "Report it when all have acted."),
+    StepType.REVEAL: ("Show the dealer's cards.", "All players have acted."),
+    StepType.SETTLE: ("Settle the bets and collect the hands from your right to your left.", ""),
+}
 
 
 def allowed_actions(state: State) -> tuple[str, ...]:
@@ -102,6 +112,9 @@ def _void(state: State) -> Step | None:
     if state.round.wagers_open:
         void = f"Round {state.round.number} is void: {state.round.void_reason}."
         return Step("Return all wagers.", void, tuple(state.round.void_clause), ({"action": "return_wagers"},))
+    if state.round.keeps:
+        why = "The next round is dealt from the same deck."
+        return Step("Put the cards of the void round into the rack.", why, do=({"action": "collect_all"},))
     return gather_step(state, state.round.deck)
 
 
@@ -313,14 +326,21 @@ def _betting(state: State, now_ms: int) -> Step | None:
 def _dealing(state: State, now_ms: int) -> Step | None:
     round_ = _round(state)
     stack = next_stack(round_)
+    if round_.unseen:
+        return _enter(next(iter(round_.unseen)), "It was dealt face up.")
     if stack is None:
         return None
+    if round_.method is not Method.AUTOMATED_SHOE and stack.face_up:
+        card: Offer = {"action": "deal_cards", "target": stack.target, "cards": stack.cards - round_.in_hand}
+        text = f"Deal a card to {place_name(stack.target)}, face up, and enter it."
+        return Step(text, _due_because(state, round_) or _CLOCKWISE, (Rule.DEALING,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
         return Step(f"Deal to {place_name(stack.target)}.", _CLOCKWISE, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
-        how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
+        how = "face up" if stack.face_up else "face down"
+        why, rule = _due_because(state, round_) or _CLOCKWISE, Rule.DEAL_STACKS
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
         text = f"Take the stack to {place_name(stack.target)}, {how}."
@@ -328,6 +348,20 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.hindered:
         return _try_again(state, "shoe", Rule.DEALING)
     return Step("Wait for the shoe.", f"It is forming the stack for {place_name(stack.target)}.")
+
+
+def _enter(target: str, why: str) -> Step:
+    entered: Offer = {"action": "enter_cards", "target": target}
+    return Step(f"Enter the cards of {place_name(target)}.", why, (Rule.DEALING,), (entered,))
+
+
+def _due_because(state: State, round_: Round) -> str:
+    """Why the next card is due, if the rules of the game called for it."""
+    game = described(state.setup.game)
+    if game.due_card is None or round_.dealt < len(round_.plan) - 1:
+        return ""
+    due = game.due_card(record_of(state, round_))
+    return sentence(due.why) if due else ""
 
 
 def _stub(state: State) -> Step | None:
@@ -349,23 +383,41 @@ def _stub(state: State) -> Step | None:
 
 
 def _acting(state: State, now_ms: int) -> Step | None:
-    if next_stack(_round(state)) and not waits_for_players(_round(state)):
+    round_ = _round(state)
+    if round_.unseen or (next_stack(round_) and not waits_for_players(round_)):
         return _dealing(state, now_ms)
+    if reshuffle_due(state):
+        text = "Put stock and discards together, count and shuffle them, and let another player cut."
+        counted: Offer = {"action": "reshuffle_stock"}
+        return Step(text, "Too few cards are left.", (Rule.RESHUFFLE_STOCK,), (counted,))
+    game = described(state.setup.game)
+    turn = turn_of(state, round_) if game.must_decide else None
+    if turn is not None:
+        choices: list[Offer] = [{"action": "decide_hand", "target": turn.hand, "choice": one} for one in turn.choices]
+        return Step(turn.text, turn.why, (Rule.DECISIONS,), tuple(choices))
     acted: Offer = {"action": "players_acted"}
-    why = "Report it when all have acted."
-    return _stub(state) or Step("Ask each player to play or fold.", why, (Rule.REVEAL_DEALER,), (acted,))
+    text, why = game.prompts.get(StepType.ACT, _PROMPTS[StepType.ACT])
+    return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (acted,))
 
 
 def _revealing(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)):
         return _dealing(state, now_ms)
     shown: Offer = {"action": "reveal_dealer"}
-    return _stub(state) or Step("Show the dealer's cards.", "All players have acted.", (Rule.REVEAL_DEALER,), (shown,))
+    text, why = described(state.setup.game).prompts.get(StepType.REVEAL, _PROMPTS[StepType.REVEAL])
+    return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (shown,))
 
 
 def _clearing(state: State, now_ms: int) -> Step | None:
-    text = "Settle the bets and collect the hands from your right to your left."
-    return _stub(state) or Step(text, "", (Rule.COLLECT_HANDS,), ({"action": "collect_all"},))
+    game, round_ = described(state.setup.game), _round(state)
+    if game.must_settle and not round_.settled:
+        hidden = hidden_hands(state, record_of(state, round_))
+        if hidden:
+            return _enter(hidden[0], "The result follows from the cards.")
+    text, why = game.prompts.get(StepType.SETTLE, _PROMPTS[StepType.SETTLE])
+    return _stub(state) or Step(
+        text, sentence(round_.result) or why, (Rule.COLLECT_HANDS,), ({"action": "collect_all"},)
+    )
 
 
 def _misdeal(state: State, now_ms: int) -> Step | None:

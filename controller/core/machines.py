@@ -3,6 +3,8 @@
 Events trigger the machines: `RoundStarted` moves the table from betting to dealing, and the deck from loaded to in
 play. Only `apply` triggers them. Before an event is emitted, the rules ask `allows`; an event without a row for the
 current state is refused. A row without a target means that the event may happen in that state and does not change it.
+A row with several targets leads to the one that the event names in its field `then`, or else to the first: a round goes
+on with the type of step that comes next in the script of its game.
 The machines know nothing about rules and clauses: the guards in core/rules do.
 """
 
@@ -57,6 +59,20 @@ from controller.core.events.devices import (
     DeviceResumed,
 )
 from controller.core.events.event import Event
+from controller.core.events.play import (
+    BetRecorded,
+    CardDue,
+    CardsCorrected,
+    CardsEntered,
+    CutCardAppeared,
+    DecisionTakenBack,
+    DeckFinished,
+    HandDecided,
+    IrregularityReported,
+    RoundSettled,
+    SessionEnded,
+    StockReshuffled,
+)
 from controller.core.events.rounds import (
     AllActed,
     CardDrawnInError,
@@ -171,12 +187,12 @@ TABLE: Final[tuple[Row, ...]] = (
     (BettingOpened, [T.WAITING], T.BETTING),
     (BettingWithdrawn, [T.BETTING], T.WAITING),
     (RoundStarted, [T.BETTING], T.DEALING),
-    (DealingCompleted, [T.DEALING], T.ACTING),
-    (AllActed, [T.ACTING], T.REVEALING),
+    (DealingCompleted, [T.DEALING], (T.ACTING, T.REVEALING, T.CLEARING)),
+    (AllActed, [T.ACTING], (T.REVEALING, T.CLEARING)),
     (DealerRevealed, [T.REVEALING], T.CLEARING),
     (RoundCompleted, [T.CLEARING], T.WAITING),
     (StubRejected, _AFTER_DEAL, T.STUB_COUNT),
-    (StubMatched, [T.STUB_COUNT], T.ACTING),
+    (StubMatched, [T.STUB_COUNT], (T.ACTING, T.REVEALING, T.CLEARING)),
     (RevealResumed, [T.ACTING], T.REVEALING),
     (RoundVoided, IN_A_ROUND, T.VOIDING),
     (VoidCompleted, [T.VOIDING], T.WAITING),
@@ -193,10 +209,22 @@ TABLE: Final[tuple[Row, ...]] = (
     (StackTakenToHand, [T.DEALING, T.ACTING, T.REVEALING], None),
     (CardRequested, [T.ACTING], None),
     (CardFoundFaceUp, [T.DEALING, T.ACTING, T.REVEALING], None),
-    (CardDrawnInError, [T.DEALING], None),
+    (CardDrawnInError, [T.DEALING, T.CLEARING], None),
     (DealerCardExposed, [T.DEALING, T.ACTING, T.REVEALING], None),
     (HandFoundWrong, [*_ROUND], None),
-    (HandCollected, [T.REVEALING, T.CLEARING], None),
+    (HandCollected, [T.ACTING, T.REVEALING, T.CLEARING, T.VOIDING], None),
+    (BetRecorded, [T.BETTING], None),
+    (CardDue, [T.DEALING], None),
+    (CardsEntered, [*_ROUND, T.STUB_COUNT], None),
+    (CardsCorrected, [*_ROUND, T.STUB_COUNT], None),
+    (HandDecided, [T.ACTING], None),
+    (IrregularityReported, [*_ROUND, T.STUB_COUNT], None),
+    (DecisionTakenBack, [T.ACTING, T.REVEALING, T.CLEARING], T.ACTING),
+    (RoundSettled, [T.CLEARING], None),
+    (StockReshuffled, [T.ACTING], None),
+    (SessionEnded, [T.WAITING, T.BETTING], None),
+    (DeckFinished, IN_A_ROUND, None),
+    (CutCardAppeared, [T.WAITING, T.BETTING, *_ROUND, T.STUB_COUNT], None),
     (StubCountWanted, [T.DEALING, T.ACTING], None),
     (StubRemoved, [*_AFTER_DEAL, T.STUB_COUNT], None),
     (StubCounted, _AFTER_DEAL, None),
@@ -239,9 +267,9 @@ DECK: Final[tuple[Row, ...]] = (
     (DeckDelivered, [D.SHUFFLED], D.DELIVERED),
     (DeckLoaded, [D.SHUFFLED, D.DELIVERED, D.CUT, D.MIXED], D.LOADED),
     (RoundStarted, [D.LOADED], D.IN_PLAY),
-    (RoundCompleted, [D.IN_PLAY], D.RACKED),
+    (RoundCompleted, [D.IN_PLAY], (D.RACKED, D.LOADED)),
     (RoundVoided, [D.IN_PLAY], D.VOIDED),
-    (VoidCompleted, [D.VOIDED], D.STACKED),
+    (VoidCompleted, [D.VOIDED], (D.STACKED, D.LOADED)),
     (DeckRecalled, [D.INFEED, D.SHUFFLED, D.DELIVERED, D.MIXED, D.CUT, D.LOADED], D.RECALLED),
     (DeckGathered, [D.RECALLED], D.STACKED),
     (DeckReadyToCut, [D.RECALLED], D.MIXED),
@@ -272,11 +300,31 @@ DEVICE: Final[tuple[Row, ...]] = (
 S = TypeVar("S", bound=StrEnum)
 
 
+def _transitions(row: Row) -> list[dict[str, Any]]:
+    """A row as the library wants it: one transition for each target, under the condition that the event names it."""
+    event, sources, dest = row
+    targets = dest if isinstance(dest, tuple) else (dest,)
+    first, *others = [{"trigger": event.kind, "source": list(sources), "dest": target} for target in targets]
+    # The library takes the first transition whose conditions hold, so the usual one comes last and has none.
+    return [*({**other, "conditions": [_Names(str(other["dest"]))]} for other in others), first]
+
+
+class _Names:
+    """The condition that an event names this state in its field `then`."""
+
+    def __init__(self, state: str) -> None:
+        self.state = state
+
+    def __call__(self, called: Any) -> bool:
+        named: str = called.kwargs["then"]
+        return named == self.state
+
+
 class StateMachine(Generic[S]):
     """A machine of the `transitions` library, shared by many objects: a state and an event give the next state.
 
-    The library's machine decides. It has no conditions and no callbacks, so its answers never change: they are read
-    from it once, into `_next`, because they are needed thousands of times a second.
+    The library's machine decides. Its answers never change, because its conditions look at nothing but the event: they
+    are read from it once, into `_next` and `_then`, because they are needed thousands of times a second.
     """
 
     def __init__(self, name: str, states: type[S], rows: tuple[Row, ...], initial: S) -> None:
@@ -289,21 +337,25 @@ class StateMachine(Generic[S]):
             self._cursor,
             states=states,
             initial=initial,
-            transitions=[
-                {"trigger": event.kind, "source": list(sources), "dest": dest} for event, sources, dest in rows
-            ],
+            transitions=[transition for row in rows for transition in _transitions(row)],
             auto_transitions=False,
             send_event=True,
             ignore_invalid_triggers=False,
         )
         self.events: Final = frozenset(event for event, _, _ in rows)
         assert len(self.events) == len(rows), "an event must have exactly one row"
-        self._next: dict[type[Event], dict[S, S]] = {event: self._targets(event) for event in self.events}
+        self._next: dict[type[Event], dict[S, S]] = {event: self._targets(event, "") for event in self.events}
+        self._then: dict[tuple[type[Event], str], dict[S, S]] = {
+            (event, then): self._targets(event, then)
+            for event, _, dest in rows
+            if isinstance(dest, tuple)
+            for then in dest
+        }
 
-    def _targets(self, event: type[Event]) -> dict[S, S]:
+    def _targets(self, event: type[Event], then: str) -> dict[S, S]:
         """The state to which the library's machine goes from each state with this event."""
         sources = [self.states[name] for name in self._machine.events[event.kind].transitions]
-        return {source: self.trigger(source, event) for source in sources}
+        return {source: self.trigger(source, event, then) for source in sources}
 
     def allows(self, state: S, event: type[Event]) -> bool:
         """Whether this event may happen in this state; an event that is not in the machine's table always may."""
@@ -314,15 +366,16 @@ class StateMachine(Generic[S]):
         """The states in which this event may happen."""
         return tuple(self._next[event])
 
-    def after(self, state: S, event: type[Event]) -> S:
+    def after(self, state: S, event: type[Event], then: str = "") -> S:
         """The state after an event. If it is not allowed, the library raises its MachineError, with both."""
-        found = self._next[event].get(state)
-        return self.trigger(state, event) if found is None else found
+        targets = (self._then.get((event, then)) if then else None) or self._next[event]
+        found = targets.get(state)
+        return self.trigger(state, event, then) if found is None else found
 
-    def trigger(self, state: S, event: type[Event]) -> S:
+    def trigger(self, state: S, event: type[Event], then: str = "") -> S:
         """The same, asking the library's machine itself."""
         self._cursor.state = state
-        self._cursor.trigger(event.kind)
+        self._cursor.trigger(event.kind, then=then)
         after: S = self._cursor.state
         return after
 
@@ -333,9 +386,10 @@ class StateMachine(Generic[S]):
         """
         arrows: dict[tuple[S, S], list[str]] = {}
         for kind, event in self._machine.events.items():
-            for source, (transition, *_) in event.transitions.items():
-                if transition.dest is not None:
-                    arrows.setdefault((self.states[source], self.states[transition.dest]), []).append(kind)
+            for source, transitions in event.transitions.items():
+                for transition in transitions:
+                    if transition.dest is not None:
+                        arrows.setdefault((self.states[source], self.states[transition.dest]), []).append(kind)
         out = ["stateDiagram-v2", f"    [*] --> {self.initial}"]
         out += [f"    {source} --> {dest}: {', '.join(kinds)}" for (source, dest), kinds in arrows.items()]
         return "\n".join(out)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from controller.core.enforcement import enforces
 from controller.core.names import spoken, stored_name
 from controller.core.refusal import Refusal
-from controller.games import rulebook_of
-from controller.games.dragon_poker import DRAGON_POKER
+from controller.games import described, rulebook_of
+from controller.games.dragon_poker.cards import DRAGON_POKER
 from controller.games.game import Game, Method, game_fault
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Capability
@@ -64,6 +64,23 @@ class Setup(msgspec.Struct, frozen=True):
     seats: int = 6
     game: Game = DRAGON_POKER
     limits: Limits = Limits()
+    options: dict[str, Any] = {}  # what the house has chosen where the game leaves a choice
+
+
+def stored(setup: Setup) -> dict[str, Any]:
+    """The set-up as the journal has it. What was added later is left out where it has its usual value."""
+    found: dict[str, Any] = msgspec.to_builtins(setup, str_keys=True, order="deterministic")
+    game = found["game"]
+    deals = [deal for programme in game["programme"].values() for deal in programme]
+    for part, names in ((found, ("options",)), (game, _ADDED_TO_GAMES), *((deal, ("face_up",)) for deal in deals)):
+        for name in names:
+            if not part[name] or part[name] == _USUAL.get(name):
+                del part[name]
+    return found
+
+
+_ADDED_TO_GAMES: Final = ("keeps_dealing", "draws", "fewest_seats", "has_button", "most_hands", "burnt")
+_USUAL: Final = {"fewest_seats": 1}
 
 
 @enforces(Rule.SEATS)
@@ -91,7 +108,8 @@ def _game(setup: Setup) -> Refusal | None:
 
 @enforces(Rule.TWO_DECKS)
 def _two_decks(setup: Setup) -> Refusal | None:
-    if len(setup.backs) == 1 or (len(setup.backs) == 2 and setup.shuffler):
+    needs_shuffler = Rule.TWO_DECKS in rulebook_of(setup.game).rules
+    if len(setup.backs) == 1 or (len(setup.backs) == 2 and (setup.shuffler or not needs_shuffler)):
         return None
     if len(setup.backs) != 2:
         return Refusal(f"{len(setup.backs)} decks are set up", "one or two decks are set up", (Rule.TWO_DECKS,))
@@ -110,7 +128,11 @@ def _backs(setup: Setup) -> Refusal | None:
 
 @enforces(Rule.HAND_NEEDS_SHUFFLER, Rule.DEALING)
 def _hand(setup: Setup) -> Refusal | None:
-    if setup.method is not Method.HAND or setup.shuffler:
+    if (
+        setup.method is not Method.HAND
+        or setup.shuffler
+        or Rule.HAND_NEEDS_SHUFFLER not in rulebook_of(setup.game).rules
+    ):
         return None
     return Refusal("dealing from the hand requires a shuffler", "a shuffler is set up", (Rule.HAND_NEEDS_SHUFFLER,))
 
@@ -146,6 +168,16 @@ def _holding(setup: Setup) -> Refusal | None:
     )
 
 
+def _options(setup: Setup) -> Refusal | None:
+    game = described(setup.game)
+    unknown = [name for name in setup.options if name not in game.options]
+    if unknown:
+        known = ", ".join(game.options) or "none"
+        return Refusal(f"{setup.game.name} has no option {unknown[0]}", f"the options are {known}")
+    fault = game.options_fault({**game.options, **setup.options})
+    return Refusal(fault, "the options are as the game allows") if fault else None
+
+
 def _limits(setup: Setup) -> Refusal | None:
     for name, (least, most) in RANGES_MS.items():
         found = getattr(setup.limits, name)
@@ -154,7 +186,7 @@ def _limits(setup: Setup) -> Refusal | None:
     return None
 
 
-_CHECKS = (_seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding, _limits)
+_CHECKS = (_options, _seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding, _limits)
 
 
 def setup_fault(setup: Setup) -> Refusal | None:

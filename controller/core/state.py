@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -10,6 +10,8 @@ from controller.core.events.rounds import PlannedStack
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.setup import Setup
 from controller.games.game import Method
+from controller.games.payments import Payment
+from controller.games.record import Decided
 from firmware_bridge.wire.messages import AnyCommand, AskCards
 
 
@@ -27,6 +29,7 @@ class Given(msgspec.Struct):
     recognised: bool = False  # after the shuffle, the device reported the kinds of cards too
     presented: int = -1
     face_up: int = 0
+    seen: list[str] = []  # the cards of its stack, if the device recognised them face up
     refilled: bool = False  # a delivery had emptied the output, and then cards were in it again
 
     @property
@@ -96,6 +99,9 @@ class Deck(msgspec.Struct):
     change_due: bool = False
     rounds_uncounted: int = 0  # its own rounds since its cards were last counted
     brought_by: str = ""
+    seen: dict[str, int] = {}  # how many of each kind were dealt face up since it was shuffled
+    begun: bool = False  # a round was dealt from it since it was shuffled
+    rounds_left: int = -1  # after its cut card has come out
     came_from: str = ""  # where a prepared deck was inspected and shuffled
 
 
@@ -123,6 +129,21 @@ class Round(msgspec.Struct):
     void_clause: list[str] = []
     void_places: list[str] = []  # where its cards have been since it became void
     wagers_open: bool = True  # wagers are still on the table
+    kinds: dict[str, list[str]] = {}  # the cards of each hand that were seen, in order
+    unseen: dict[str, int] = {}  # cards that were dealt face up and have not been entered yet
+    entered: str = ""  # the hand whose cards a person entered last
+    decisions: list[Decided] = []
+    decided_at: int = 0  # how much of the plan was dealt when the last decision was made
+    decided_deals: int = 0  # how many stacks it added to the plan
+    decided_turned: bool = False  # cards were entered with it
+    reshuffles: int = 0  # how often stock and discards were shuffled
+    button: int = 0  # the seat that has it
+    first: bool = False  # the first round of a deck since its shuffle
+    last: bool = False  # the last round of a deck that lasts several
+    keeps: bool = False  # it is void, and the cards that are left to deal stay where they are
+    settled: bool = False
+    result: str = ""
+    payments: list[Payment] = []
 
 
 class LastCount(msgspec.Struct):
@@ -184,6 +205,9 @@ class State(msgspec.Struct):
     devices: dict[str, Device] = {}
     round: Round | None = None
     seats: list[int] = []  # that have wagered
+    bets: dict[str, dict[str, int]] = {}  # the amounts that were recorded, by the hand of the seat and by the bet
+    button: int = 0  # the seat that has it, in games that have one; 0 before the first round
+    carried: dict[str, Any] = {}  # what the game remembers from one round to the next
     rounds: int = 0
     rounds_uncounted: int = 0
     warnings: dict[str, Warned] = {}
@@ -232,6 +256,12 @@ def deck_with_back(state: State, back: str) -> str:
         if deck.back == back:
             return name
     return ""
+
+
+def next_back(state: State) -> str:
+    """The back of the deck whose turn it is after the deck that is due now."""
+    others = [back for back in state.setup.backs if back != state.due and deck_with_back(state, back)]
+    return others[0] if others else state.due
 
 
 def due_deck(state: State) -> str:

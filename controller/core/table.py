@@ -50,10 +50,12 @@ from controller.core.rules import (  # noqa: F401 - importing a module registers
     links,
     locks,
     opening,
+    play,
     recognising,
     service,
     shuffling,
     sign_in,
+    starting,
     warnings,
 )
 from controller.core.rules.automatic import follow

@@ -14,7 +14,7 @@ import msgspec
 
 from controller.core.names import stored_name
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
-from controller.games import GAMES, game_named
+from controller.games import GAMES, description_named, game_with
 from controller.games.game import Method
 from controller.journal import JOURNAL_ID
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
@@ -39,6 +39,7 @@ class TableConfig(msgspec.Struct, forbid_unknown_fields=True):
     backs: tuple[str, ...] = ("red", "blue")
     seats: int = 6
     hold_dealer: bool = False
+    options: dict[str, Any] = {}  # what the house chooses where the game leaves a choice
     limits: LimitsConfig = LimitsConfig()
 
 
@@ -113,16 +114,17 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
             else None
         )
         table = self.table
-        game = game_named(table.game)
-        assert game is not None  # checked when the configuration was read
+        description = description_named(table.game)
+        assert description is not None  # checked when the configuration was read
         return Setup(
             method=table.method,
             backs=tuple(stored_name(back) for back in table.backs),
             shuffler=kind,
             hold_dealer=table.hold_dealer,
             seats=table.seats,
-            game=game,
+            game=game_with(description, table.options),
             limits=Limits(**msgspec.structs.asdict(table.limits)),
+            options=table.options,
         )
 
     def port(self, device: str) -> ShufflerConfig | ShoeConfig:
@@ -245,7 +247,7 @@ def _faults_of(config: Config) -> list[str]:
     faults = []
     if not config.name.strip():
         faults.append("name: found ''; expected a name for the table")
-    if game_named(config.table.game) is None:
+    if description_named(config.table.game) is None:
         return [f"table.game: unknown game {config.table.game!r}; expected one of {', '.join(GAMES)}"]
     fault = setup_fault(config.setup())
     if fault:

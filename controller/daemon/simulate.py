@@ -90,7 +90,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
     from simulators.control import running
     from simulators.devices.device import SimulatedTable
     from simulators.pipes.endpoints import Endpoint, PtyEndpoint
-    from simulators.table.house import capabilities, deck_names, fed_shoe
+    from simulators.table.house import capabilities, deck_names, fed_shoe, pack_for
     from simulators.table.simulation import Simulation
 
     setup = daemon.setup
@@ -98,6 +98,7 @@ async def simulated(daemon: Daemon, folder: Path, seed: int, speed: float, robot
         seed,
         now=daemon.clock.now(),
         decks=deck_names(setup, DECKS_PER_BACK),
+        pack=pack_for(setup.game),
         shuffler_capabilities=capabilities(setup, "shuffler"),
         shoe_capabilities=capabilities(setup, "shoe") | {Capability.RECOGNISES},
         feeds=fed_shoe(setup),

@@ -1,4 +1,4 @@
-"""The model of a game: the composition of a deck, and who is dealt how many cards in which order."""
+"""The numbers of a game: the composition of a deck, and who is dealt how many cards in which order."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class Deal(msgspec.Struct, frozen=True):
     cards: int
     last: bool = False  # the dealer's stack, which may stay in the device until the players have acted
     after_acting: bool = False
+    face_up: bool = False
 
 
 class Game(msgspec.Struct, frozen=True):
-    """Everything the core needs to know about a game."""
+    """The numbers of a game. They are stored in the journal with the set-up of the table."""
 
     name: str
     kinds: tuple[str, ...]  # in the order used by a device that recognises cards
@@ -42,8 +43,14 @@ class Game(msgspec.Struct, frozen=True):
     programme: dict[Method, tuple[Deal, ...]]
     extra_cards: int = 0  # how many cards a hand may draw beyond its share
     least_cut: int = 10  # cards above the cover card
-    stub_count_rounds: int = 5
-    life_h: dict[Method, int] = msgspec.field(default_factory=lambda: dict(LIFE_H))
+    stub_count_rounds: int = 5  # 0: its count is never due
+    life_h: dict[Method, int] = msgspec.field(default_factory=lambda: dict(LIFE_H))  # a method without one: no limit
+    keeps_dealing: bool = False  # the deck lasts several rounds, until its cut card comes out
+    draws: bool = False  # cards are also dealt while the players act
+    fewest_seats: int = 1  # that must play
+    has_button: bool = False  # it moves clockwise after every round, and the deal begins at its left
+    most_hands: int = 0  # that are dealt in, if fewer than there are seats
+    burnt: int = 0  # cards that are burnt before the first round of a deck
 
     def hands(self) -> tuple[str, ...]:
         """The hands that are always dealt to, besides the players."""

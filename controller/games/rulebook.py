@@ -5,7 +5,7 @@ Code refers only to `Rule.X`. The clause numbers and texts are data of each game
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 import msgspec
@@ -58,6 +58,20 @@ class Rule(StrEnum):
     # after the deal
     REVEAL_DEALER = "reveal_dealer"
     COLLECT_HANDS = "collect_hands"
+    # in games that have them
+    BETS = "bets"
+    BETS_CLOSED = "bets_closed"
+    DECISIONS = "decisions"
+    FURTHER_CARDS = "further_cards"
+    FOREIGN_CARD = "foreign_card"
+    CUT_CARD = "cut_card"
+    VOID_KEEPS = "void_keeps"
+    SETTLEMENT = "settlement"
+    RESHUFFLE_STOCK = "reshuffle_stock"
+    SESSION = "session"
+    TWO_CARDS = "two_cards"
+    ORDER_ALTERED = "order_altered"
+    TOO_FEW_CARDS = "too_few_cards"
     # irregularities
     FACE_UP = "face_up"
     SECOND_FACE_UP = "second_face_up"
@@ -74,6 +88,7 @@ class Rulebook(msgspec.Struct, frozen=True):
 
     clauses: dict[str, str]
     rules: dict[Rule, str | dict[Method, str]]
+    decided_by: dict[str, tuple[Callable[..., object], ...]] = {}  # the functions of the game that decide a clause
 
     def clauses_of(self, rule: Rule) -> tuple[str, ...]:
         """All clauses of a rule, with any dealing method."""

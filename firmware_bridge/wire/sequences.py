@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from firmware_bridge.wire.messages import (
     Capability,
     CardsCounted,
+    CardsShown,
     ClearJam,
     Command,
     Cycle,
@@ -21,6 +22,7 @@ from firmware_bridge.wire.messages import (
     Deliver,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     Door,
     DoorState,
     Eject,
@@ -170,6 +172,17 @@ WORKS: tuple[Work, ...] = (
         counts=Amount.DEALT,
         needs=Capability.HOLDS_STACK,
         hold=True,
+    ),
+    Work(
+        "DispenseFaceUp",
+        DispenseFaceUp,
+        Cycle.DISPENSE,
+        (SHOE,),
+        (SequenceStep(CardsShown, Place.EXIT), *_presented(Place.EXIT, Amount.DEALT)),
+        (Place.SHOE,),
+        target=Place.EXIT,
+        counts=Amount.DEALT,
+        needs=Capability.RECOGNISES,
     ),
     Work(
         "Release",

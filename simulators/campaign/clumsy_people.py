@@ -21,6 +21,7 @@ from controller.core.guide import current_step
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.guards import in_service
 from controller.core.step import Offer, Step
+from controller.games import described
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
 from simulators.campaign.luck import Mishap
@@ -128,6 +129,12 @@ class ClumsyPeople(People):
             "person": WHO[Role.DEALER],
             "warning": rng.choice([*state.warnings, "shoe.jam"]),
             "confirmed": rng.random() < 0.5,
+            "seat": rng.randrange(1, 8),
+            "bet": rng.choice((*described(state.setup.game).bets, "none")),
+            "amount": rng.choice((-1, 0, 10, 20)),
+            "kinds": tuple(rng.choices((*state.setup.game.kinds, "joker"), k=rng.randrange(4))),
+            "choice": rng.choice(("play", "forfeit")),
+            "number": rng.randrange(5),
         }
         fields = {name: values[name] for name in kind.__struct_fields__ if name in values}
         return kind(who=WHO[role], role=role, **fields)

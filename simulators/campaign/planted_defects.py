@@ -22,7 +22,7 @@ from controller.core.events.rounds import RoundCompleted, RoundStarted, RoundVoi
 from controller.core.events.table import WarningCauseGone, WarningCleared
 from controller.core.machines import DeckState, TableState
 from controller.core.reports import DeviceEvent
-from controller.core.rules import automatic, clock, dealing, devices, gathering, guards, shuffling, warnings
+from controller.core.rules import automatic, clock, dealing, devices, gathering, guards, shuffling, starting, warnings
 from controller.core.state import State, decode, encode
 from controller.daemon import live_table
 from controller.games.rulebook import Rule
@@ -160,14 +160,14 @@ def _wrong_stack_accepted() -> list[Swap]:
 
 @defect("the deal begins at the dealer's right")
 def _dealt_from_the_right() -> list[Swap]:
-    right = dealing._plan
-    return [(dealing, "_plan", lambda state, seats: right(state, sorted(seats, reverse=True)))]
+    right = starting._plan
+    return [(starting, "_plan", lambda state, seats: right(state, sorted(seats, reverse=True)))]
 
 
 @defect("a seat without a wager is dealt to")
 def _seat_without_wager_dealt_to() -> list[Swap]:
-    right = dealing._plan
-    return [(dealing, "_plan", lambda state, seats: right(state, sorted({*seats, 1, 2, 3, 4, 5, 6})))]
+    right = starting._plan
+    return [(starting, "_plan", lambda state, seats: right(state, sorted({*seats, 1, 2, 3, 4, 5, 6})))]
 
 
 @defect("the held stack comes out before the players have acted", setup=HOLDS)

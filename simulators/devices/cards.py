@@ -5,14 +5,16 @@ The simulated shuffler, shoe and people all move these same cards, so no simulat
 
 # mypyc
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from firmware_bridge.wire.messages import LARGEST_PACK, MOST_KINDS
 
 
 class Kind(IntEnum):
-    """What is printed on a card."""
+    """What is printed on a card of Dragon Poker."""
 
     RED_DRAGON = 0
     BLUE_DRAGON = 1
@@ -38,6 +40,37 @@ DECK_SIZE: Final = sum(DECK.values())
 assert DECK_SIZE == 53, f"a deck is 53 cards, not {DECK_SIZE}"
 
 
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The cards that are shuffled together in one game: kinds by their numbers on the wire, and copies of each."""
+
+    kinds: tuple[IntEnum, ...]
+    copies: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.kinds) <= MOST_KINDS or len(self.kinds) != len(self.copies):
+            raise ValueError(f"a pack has 1 to {MOST_KINDS} kinds, each with its copies, not {len(self.kinds)}")
+        if [int(kind) for kind in self.kinds] != list(range(len(self.kinds))):
+            raise ValueError("the kinds of a pack are numbered from 0, in their order")
+        if min(self.copies) < 1 or not self.size <= LARGEST_PACK:
+            raise ValueError(f"a pack has a copy of each kind and at most {LARGEST_PACK} cards, not {self.size}")
+
+    @property
+    def size(self) -> int:
+        """How many cards it has."""
+        return sum(self.copies)
+
+
+def pack_of(copies: Mapping[str, int]) -> Pack:
+    """A pack with this many copies of each kind, by names such as "ace of spades". Their order numbers the kinds."""
+    names = [(name.upper().replace(" ", "_"), number) for number, name in enumerate(copies)]
+    kinds: Any = IntEnum("Kind", names)  # type: ignore[misc]  # its names are data
+    return Pack(tuple(kinds), tuple(copies.values()))
+
+
+DRAGON_POKER: Final = Pack(tuple(DECK), tuple(DECK.values()))
+
+
 # Frozen, so that only Cards.flip can turn a card; compared by identity, since two tigers are two cards.
 @dataclass(frozen=True, slots=True, eq=False)
 class Card:
@@ -45,7 +78,7 @@ class Card:
 
     deck: str
     index: int
-    kind: Kind
+    kind: IntEnum
     face_up: bool = False
 
 
@@ -97,21 +130,25 @@ class Cards:
     # The piles are the only record of where a card is. A card does not know its own place: that would be
     # one more write per card in every move, and a second account that could disagree with the first.
 
-    def __init__(self, decks: Iterable[str], spares: Iterable[tuple[str, Kind]] = ()) -> None:
-        """Lay out whole decks, and spare cards on the floor.
+    def __init__(
+        self, decks: Iterable[str], spares: Iterable[tuple[str, IntEnum]] = (), pack: Pack = DRAGON_POKER
+    ) -> None:
+        """Lay out whole decks, each one pack, and spare cards on the floor.
 
         The decks, named by the colour of their backs, are on TABLE spots 0, 1, ... in that order. A spare is
         (back, kind); one with the back of a deck is numbered on from the cards of that deck.
         """
+        self.pack = pack
+        self._in_a_deck = pack.size
         self._piles: dict[Spot, list[Card]] = {}
         self._asleep: dict[Spot, Callable[[], None]] = {}
         used: Counter[str] = Counter()
         for number, name in enumerate(decks):
             if name in used:
                 raise ValueError(f"two decks are named {name!r}")
-            kinds = [kind for kind, copies in DECK.items() for _ in range(copies)]
+            kinds = [kind for kind, copies in zip(pack.kinds, pack.copies, strict=True) for _ in range(copies)]
             self._piles[Spot(CardPlace.TABLE, number)] = [Card(name, i, kind) for i, kind in enumerate(kinds)]
-            used[name] = DECK_SIZE
+            used[name] = self._in_a_deck
         floor = self._pile(Spot(CardPlace.FLOOR))
         for name, kind in spares:
             floor.append(Card(name, used[name], kind))
@@ -119,9 +156,13 @@ class Cards:
         self._all = frozenset(card for pile in self._piles.values() for card in pile)
         of: dict[str, list[Card]] = {name: [] for name in used}
         for card in self._all:
-            if card.index < DECK_SIZE:
+            if not self.is_spare(card):
                 of[card.deck].append(card)
         self._of = {name: frozenset(cards) for name, cards in of.items()}
+
+    def is_spare(self, card: Card) -> bool:
+        """Whether this card is not one of the whole decks."""
+        return card.index >= self._in_a_deck
 
     # A device whose cycle nothing can disturb moves its cards at the cycle's end, all at once. Whoever looks at them
     # before must see them as if they had moved one by one: so every look wakes the device that works there.
@@ -248,8 +289,8 @@ class Cards:
         return list(self._piles.get(spot, ()))
 
     def kinds(self, spot: Spot) -> list[int]:
-        """How many of each kind are at a spot, indexed by Kind."""
-        counts = [0] * len(Kind)
+        """How many of each kind are at a spot, by the numbers of the pack's kinds."""
+        counts = [0] * len(self.pack.kinds)
         for card in self.pile(spot):
             counts[card.kind] += 1
         return counts

@@ -21,9 +21,9 @@ from firmware_bridge.wire.messages import (
     Place,
     PowerCause,
 )
-from simulators.devices.cards import Card, CardPlace, Cards, Kind, Spot
+from simulators.devices.cards import DRAGON_POKER, Card, CardPlace, Cards, Pack, Spot
 from simulators.devices.faults import NOISE_BIT_ERRORS, OF_THE_MECHANICS, FaultName, FaultPlan, Planned
-from simulators.devices.firmware import Firmware, Nameplate
+from simulators.devices.firmware import LONGEST_MS, Firmware, Nameplate
 from simulators.devices.mechanics import Mechanics
 from simulators.devices.shoe import ShoeMechanics
 from simulators.devices.shuffler import SHOE, ShufflerMechanics
@@ -269,12 +269,20 @@ def _gap(rate: float, rng: random.Random) -> int:
     return math.floor(math.log(1.0 - rng.random()) / math.log(1.0 - rate)) if rate > 0 else 2**62
 
 
+SHUFFLE_MS: Final = 1500  # for each card, in all passes; both leave a reserve
+DISPENSE_MS: Final = 200  # for each card
 SHUFFLER_CAPABILITIES: Final = frozenset(
     {Capability.COUNTS, Capability.FEEDS_SHOE, Capability.LOCKS, Capability.INDICATES}
 )
 SHOE_CAPABILITIES: Final = frozenset(
     {Capability.COUNTS, Capability.HOLDS_STACK, Capability.LOCKS, Capability.INDICATES}
 )
+
+
+def longest_ms(pack: Pack) -> tuple[int, ...]:
+    """How long each cycle may take with this pack: the more cards, the longer a shuffle and a stack of all of them."""
+    shuffle, deliver, dispense, *others = LONGEST_MS
+    return max(shuffle, pack.size * SHUFFLE_MS), deliver, max(dispense, pack.size * DISPENSE_MS), *others
 
 
 class SimulatedTable:
@@ -285,6 +293,7 @@ class SimulatedTable:
         seed: int = 0,
         *,
         decks: tuple[str, ...] = ("red", "blue"),
+        pack: Pack = DRAGON_POKER,
         shuffler_capabilities: frozenset[Capability] = SHUFFLER_CAPABILITIES,
         shoe_capabilities: frozenset[Capability] = SHOE_CAPABILITIES,
         feeds: Spot = SHOE,
@@ -296,12 +305,13 @@ class SimulatedTable:
         now: float = 0.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """`feeds` is where a shuffler that feeds a shoe delivers to.
+        """`pack` is what each deck consists of; `feeds` is where a shuffler that feeds a shoe delivers to.
 
         `clock` returns the time if it is virtual: then cycles that nothing disturbs are carried out in one go.
         """
         self.decks = decks
-        self.cards = Cards(decks, spares=[(deck, Kind.RABBIT) for deck in decks])
+        self.pack = pack
+        self.cards = Cards(decks, spares=[(deck, pack.kinds[-1]) for deck in decks], pack=pack)
         shuffler = ShufflerMechanics(self.cards, shuffler_capabilities, random.Random(f"{seed}/shuffler"), way)
         shoe = ShoeMechanics(self.cards, shoe_capabilities, random.Random(f"{seed}/shoe"))
         shuffler.clock = shoe.clock = clock
@@ -310,7 +320,8 @@ class SimulatedTable:
 
         def box(role: DeviceRole, number: str, mechanics: Mechanics, plan: FaultPlan | None) -> SimulatedDevice:
             name = role.name.lower()
-            plate = Nameplate(role, number, f"Simulated {name.title()}", mechanics.capabilities)
+            model = f"Simulated {name.title()}"
+            plate = Nameplate(role, number, model, mechanics.capabilities, longest_ms=longest_ms(pack))
             chance = random.Random(f"{seed}/{name} box")
             return SimulatedDevice(plate, mechanics, chance, plan=plan, timing=timing, build=build, now=now)
 

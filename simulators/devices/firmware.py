@@ -55,6 +55,7 @@ from firmware_bridge.wire.packet import ResetReason
 from simulators.devices.mechanics import Mechanics, TakenStacks
 
 ANSWERS_KEPT: Final = 32
+LONGEST_MS: Final = (180_000, 30_000, 15_000, 15_000, 30_000, 30_000, 60_000)  # of each Cycle, with one deck
 EVENTS_KEPT: Final = 64
 _QUESTION_TYPES: Final = frozenset(get_args(AnyQuestion))
 _LOCK_TYPES: Final = frozenset((Lock, Unlock))
@@ -74,7 +75,7 @@ class Nameplate:
     firmware_digest: bytes = bytes(range(32))
     window: int = 8
     versions: tuple[int, int] = (VERSION, VERSION)
-    longest_ms: tuple[int, ...] = (180_000, 30_000, 15_000, 15_000, 30_000, 30_000, 60_000)  # of each Cycle
+    longest_ms: tuple[int, ...] = LONGEST_MS
 
     def fields(self) -> dict[str, Any]:
         """The fields that Welcome and Identity share."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator
 from typing import ClassVar, Final
 
 from firmware_bridge.wire.messages import (
+    MOST_KINDS,
     AnyCommand,
     Capability,
     CardFaceUp,
@@ -42,7 +43,7 @@ from firmware_bridge.wire.messages import (
     StackTaken,
 )
 from firmware_bridge.wire.sequences import ENDINGS, Course, SequenceStep, Work, cards_reported, work_of
-from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Cards, Spot
+from simulators.devices.cards import Card, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 
 FLOOR: Final = Spot(CardPlace.FLOOR)
@@ -246,7 +247,7 @@ class Mechanics(ABC):
         """A person takes all cards from the exit."""
         taken = self.cards.move_all(self.exit, target)
         if taken:
-            if self._dealt_by and self.can(Capability.RECOGNISES):
+            if self._dealt_by and self.can(Capability.RECOGNISES) and len(taken) <= MOST_KINDS:
                 self.taken[self._dealt_by] = [int(card.kind) for card in taken]
                 if len(self.taken) > STACKS_KEPT:
                     del self.taken[next(iter(self.taken))]
@@ -361,7 +362,7 @@ class Mechanics(ABC):
 
     def _spare_gets_in(self, target: Spot) -> None:
         """A spare card from the floor gets in: not one that fell out of a deck."""
-        spares = [card for card in self.cards.pile(FLOOR) if card.index >= DECK_SIZE]
+        spares = [card for card in self.cards.pile(FLOOR) if self.cards.is_spare(card)]
         for card in spares[:1]:
             self.cards.move_card(card, FLOOR, target)
 

@@ -7,18 +7,22 @@ import random
 from typing import ClassVar, Final
 
 from firmware_bridge.wire.messages import (
+    MOST_KINDS,
     AnyCommand,
     Capability,
     CardsPresent,
+    CardsShown,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     Eject,
     Place,
     Reason,
     Release,
+    StackCommand,
 )
-from firmware_bridge.wire.sequences import Course
-from simulators.devices.cards import DECK_SIZE, TOP, CardPlace, Cards, Spot
+from firmware_bridge.wire.sequences import Course, SequenceStep, Work
+from simulators.devices.cards import TOP, CardPlace, Cards, Spot
 from simulators.devices.faults import FaultName
 from simulators.devices.mechanics import COMPLETE, FLOOR, CycleSteps, Mechanics, after
 
@@ -26,6 +30,11 @@ SHOE: Final = Spot(CardPlace.SHOE)
 HELD: Final = Spot(CardPlace.HELD)
 EXIT: Final = Spot(CardPlace.EXIT, 0)
 _WIRE_PLACE: Final = {HELD: Place.HELD, EXIT: Place.EXIT}  # how the host names these spots
+
+
+def _holds(command: AnyCommand) -> bool:
+    """Whether this command forms a stack that stays inside."""
+    return isinstance(command, Dispense) and command.hold
 
 
 class ShoeMechanics(Mechanics):
@@ -63,7 +72,7 @@ class ShoeMechanics(Mechanics):
     def not_taken(self, command: int) -> bool:
         """Its cards are moving, held, or at the exit."""
         if self.doing and self.doing.id == command:
-            return isinstance(self.doing, Dispense | Release)
+            return isinstance(self.doing, StackCommand | Release)
         if command == self._held_by and self.cards.count(HELD):
             return True
         return command == self._dealt_by != 0 and self.cards.count(self.exit) > 0
@@ -79,14 +88,15 @@ class ShoeMechanics(Mechanics):
 
     def _hindrance(self, command: AnyCommand) -> Reason | None:
         exit_occupied = self.cards.count(self.exit) > 0
-        if isinstance(command, Dispense):
-            if not 1 <= command.cards <= DECK_SIZE:
+        if isinstance(command, StackCommand):
+            hold = _holds(command)
+            if not 1 <= command.cards <= command.most_cards:
                 return Reason.BAD_ARGUMENT
-            if command.hold and not self.can(Capability.HOLDS_STACK):
+            if hold and not self.can(Capability.HOLDS_STACK):
                 return Reason.NOT_ABLE
             if self.cards.count(SHOE) < command.cards:
                 return Reason.NO_CARDS
-            if self.cards.count(HELD) if command.hold else exit_occupied:
+            if self.cards.count(HELD) if hold else exit_occupied:
                 return Reason.EXIT_OCCUPIED
         elif isinstance(command, Release):
             if not self.cards.count(HELD):
@@ -101,16 +111,16 @@ class ShoeMechanics(Mechanics):
         return None
 
     def _cycle(self, command: AnyCommand) -> CycleSteps:
-        if isinstance(command, Dispense):
+        if isinstance(command, StackCommand):
             return self._dispense(command)
         if isinstance(command, Release):
             return self._release(command)
         return self._eject(command)
 
-    def _dispense(self, command: Dispense) -> CycleSteps:
+    def _dispense(self, command: Dispense | DispenseFaceUp) -> CycleSteps:
         cards = self.cards
-        target = HELD if command.hold else self.exit
-        if not command.hold:  # if the cycle does not finish, these are its cards, but not a stack
+        target = HELD if _holds(command) else self.exit
+        if target is not HELD:  # if the cycle does not finish, these are its cards, but not a stack
             self._presented_by, self._dealt_by = command.id, 0
         if self._begins_with(FaultName.EXTRA_CARD):
             self._spare_gets_in(SHOE)
@@ -131,21 +141,21 @@ class ShoeMechanics(Mechanics):
         yield self.present_s
         return self._dispensed(command, target)
 
-    def _dispensed(self, command: Dispense, target: Spot) -> tuple[Course, int]:
+    def _dispensed(self, command: Dispense | DispenseFaceUp, target: Spot) -> tuple[Course, int]:
         counted = self._counted(self.cards.count(target))
         self._presented(command, target, dealt=True)
         return (COMPLETE if counted == command.cards else Course.INCOMPLETE), counted
 
     def _undisturbed_end(self, command: AnyCommand, now: float) -> float | None:
-        if not isinstance(command, Dispense):
+        if not isinstance(command, StackCommand):
             return None
         if any(card.face_up for card in self.cards.pile(SHOE)[: command.cards]):  # reported as soon as it is seen
             return None
         return after(now, self.card_s, command.cards) + self.present_s
 
     def _whole_cycle(self, command: AnyCommand) -> tuple[Course, int]:
-        assert isinstance(command, Dispense)
-        target = HELD if command.hold else self.exit
+        assert isinstance(command, StackCommand)
+        target = HELD if _holds(command) else self.exit
         self.cards_moved += len(self.cards.deal(command.cards, SHOE, target))
         return self._dispensed(command, target)
 
@@ -169,3 +179,12 @@ class ShoeMechanics(Mechanics):
             self._held_by = command.id
         else:
             self._present(command, dealt)
+
+    def _tell(self, step: SequenceStep, work: Work, command: AnyCommand, cards: int, now: float) -> None:
+        if step.event is not CardsShown:
+            super()._tell(step, work, command, cards, now)
+            return
+        # The cards are not flipped: one that is face up in the simulation lay the wrong way round in the deck.
+        came = self.cards.pile(self.exit)[::-1]
+        kinds = [int(card.kind) for card in came[:MOST_KINDS]]
+        self.report(CardsShown, command=command.id, place=step.place, kinds=kinds)

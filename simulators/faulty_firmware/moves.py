@@ -30,6 +30,7 @@ from simulators.faulty_firmware.defect_lists import mechanical
 SHOE, SHUFFLER = DeviceRole.SHOE, DeviceRole.SHUFFLER
 DECK, HELD, INFEED, OUTPUT = (Spot(CardPlace[name]) for name in ("SHOE", "HELD", "INFEED", "OUTPUT"))
 FLOOR = Spot(CardPlace.FLOOR)
+ONE_DECK = 53
 
 
 class _MovesBack(Firmware):
@@ -229,6 +230,16 @@ class HoldsTwoStacks(Firmware):
         hindrance = super()._hindrance(command)
         again = isinstance(command, Dispense) and command.hold and hindrance is Reason.EXIT_OCCUPIED
         return None if again else hindrance
+
+
+@mechanical(SHOE, "cards.no_cards")
+class KnowsOneDeckOnly(Firmware):
+    """Refuses a Dispense of more than 53 cards with BAD_ARGUMENT."""
+
+    def _hindrance(self, command: AnyCommand) -> Reason | None:
+        hindrance = super()._hindrance(command)
+        many = isinstance(command, Dispense) and command.cards > ONE_DECK
+        return Reason.BAD_ARGUMENT if many and hindrance is Reason.NO_CARDS else hindrance
 
 
 # --- what no message can show -----------------------------------------------------------------------------------------

@@ -108,8 +108,8 @@ class VirtualLine:
         host: WireEnd,
         device: WireEnd,
         *,
-        to_device: WireQuality = WireQuality(),  # noqa: B008 - frozen
-        to_host: WireQuality = WireQuality(),  # noqa: B008 - frozen
+        to_device: WireQuality = WireQuality(),
+        to_host: WireQuality = WireQuality(),
         rng: random.Random | None = None,
         now: float = 0.0,
     ) -> None:

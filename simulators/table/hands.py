@@ -16,12 +16,14 @@ from controller.core.actions import Action
 from controller.core.machines import DeckState, DeviceState
 from controller.core.rules.gathering import UNABLE, emptied_by_device
 from controller.core.rules.guards import inside
-from controller.games.game import Method
+from controller.games import DRAGON_POKER
+from controller.games.game import Game, Method
 from firmware_bridge.wire.messages import Mode
-from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
+from simulators.table.players import discard
 
 RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
@@ -39,6 +41,7 @@ _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})
 _REPORTED_FIRST: Final = (
     act.LoadDeck,  # again: the dealing method, and so the place, may have changed meanwhile
     act.RemoveStub,
+    act.DecideHand,
     act.CollectAll,
     act.CollectHand,
     act.SpreadDeck,
@@ -47,9 +50,14 @@ _REPORTED_FIRST: Final = (
 )
 
 
-def hand(target: str) -> Spot:
-    """Where a hand is: `seat3`, or the dealer's."""
-    return Spot(CardPlace.HAND, int(target[4:]) if target.startswith("seat") else DEALERS_SEAT)
+_OTHER_HANDS: Final = {ledger.DEALER: DEALERS_SEAT, ledger.DISCARDS: 20, ledger.BURNT: 21}  # those of a game: from 30
+
+
+def hand(target: str, game: Game = DRAGON_POKER) -> Spot:
+    """Where a hand is: `seat3`, the dealer's, or another hand of the game."""
+    if target.startswith("seat"):
+        return Spot(CardPlace.HAND, int(target[4:]))
+    return Spot(CardPlace.HAND, _OTHER_HANDS[target] if target in _OTHER_HANDS else 30 + game.hands().index(target))
 
 
 class TableHands:
@@ -79,6 +87,15 @@ class TableHands:
         """The dealer's pile of a deck."""
         return Spot(CardPlace.TABLE, self.house.decks.index(deck))
 
+    def hand(self, target: str) -> Spot:
+        """Where a hand of this game is."""
+        return hand(target, self.house.setup.game)
+
+    def kinds_of(self, target: str) -> tuple[str, ...]:
+        """The cards of a hand by their kinds, in the order in which they came to it."""
+        names = self.house.setup.game.kinds
+        return tuple(names[card.kind] for card in reversed(self.house.cards.pile(self.hand(target))))
+
     def source(self) -> Spot:
         """Where a dealer deals from without an automated shoe."""
         return SOURCE[self.house.state.method]
@@ -102,7 +119,7 @@ class TableHands:
             return [RACK]
         if place in _SOURCES:
             return [_SOURCES[place]]
-        return [hand(place)]
+        return [self.hand(place)]
 
     def decks_at(self, spot: Spot) -> list[str]:
         """The decks that have cards at a spot."""
@@ -203,7 +220,7 @@ class TableHands:
         return bool(self._foreign(self.own(deck), deck))
 
     def _foreign(self, spot: Spot, deck: str) -> list[Card]:
-        return [card for card in self.house.cards.pile(spot) if card.deck != deck and card.index >= DECK_SIZE]
+        return [card for card in self.house.cards.pile(spot) if card.deck != deck and self.house.cards.is_spare(card)]
 
     def _put_away_foreign(self, spot: Spot, deck: str) -> None:
         """Whoever holds the deck sees a card with another back, and puts it back with the spares."""
@@ -225,7 +242,7 @@ class TableHands:
         deck = max(decks, key=lambda name: sum(card.deck == name for card in pile))
         target = self.own(deck)
         if device == "shoe" and given and given.target and round_ and not round_.void:
-            target = RACK if given.target == "stub" else hand(given.target)
+            target = RACK if given.target == "stub" else self.hand(given.target)
         self.lay_down(device, box.take(target, house.now), target)
         if target == self.own(deck):
             for other in decks:  # two decks that came out together are separated by their backs
@@ -235,7 +252,7 @@ class TableHands:
                 # A surplus card that is seen alone does not join the other deck, which is whole.
                 for card in pile:
                     own = self.own(card.deck)
-                    if card.deck != round_.deck and card.index >= DECK_SIZE and card in house.cards.pile(own):
+                    if card.deck != round_.deck and house.cards.is_spare(card) and card in house.cards.pile(own):
                         house.cards.move_card(card, own, FLOOR)
         house.look()
         return True
@@ -259,9 +276,12 @@ class TableHands:
         """Deal what the round's plan still requires before the hands, from the manual shoe or by hand."""
         round_ = self.house.state.round
         if round_:
-            shares = dict.fromkeys((stack.target for stack in round_.plan), 0)
-            for stack in round_.plan:
+            believed = self.house.state.decks[round_.deck].cards
+            shares = {stack.target: believed.get(stack.target, 0) for stack in round_.plan}
+            for stack in round_.plan[round_.dealt :]:
                 shares[stack.target] += stack.cards
+            if round_.in_hand:
+                shares[round_.plan[round_.dealt].target] -= round_.in_hand
             self._deal(shares)
 
     def _deal_reported(self) -> None:
@@ -274,9 +294,9 @@ class TableHands:
     def _deal(self, shares: dict[str, int]) -> None:
         cards = self.house.cards
         for target, share in shares.items():
-            number = min(share - cards.count(hand(target)), cards.count(self.source()))
+            number = min(share - cards.count(self.hand(target)), cards.count(self.source()))
             if number > 0:
-                cards.move_top(number, self.source(), hand(target))
+                cards.move_top(number, self.source(), self.hand(target))
 
     def _collect_hands(self) -> None:
         for spot in self.house.cards.spots(CardPlace.HAND):
@@ -294,7 +314,7 @@ class TableHands:
             given = self.house.state.devices["shoe"].at_exit
             at_exit = [card for card in cards.pile(Spot(CardPlace.EXIT, 0)) if not card.face_up]
             if target and (given is None or given.target != target):
-                cards.move_top(min(1, cards.count(hand(target))), hand(target), RACK)
+                cards.move_top(min(1, cards.count(self.hand(target))), self.hand(target), RACK)
             elif at_exit:
                 cards.flip(at_exit[0])
         elif cards.count(self.source()):
@@ -357,7 +377,7 @@ class TableHands:
                     self._pick(deck, spot, own)
         for spot in (FLOOR, ON_THE_TABLE, RACK, *cards.spots(CardPlace.HAND)):
             for card in cards.pile(spot):
-                if card.deck == deck and (card.index < DECK_SIZE or spot != FLOOR):  # the spares are on the floor
+                if card.deck == deck and (not cards.is_spare(card) or spot != FLOOR):  # the spares are on the floor
                     cards.move_card(card, spot, own)
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
 
@@ -367,8 +387,8 @@ class TableHands:
             return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
         if place in _SOURCES:
             return [_SOURCES[place]]
-        if place == ledger.DEALER or place.startswith("seat"):
-            return [hand(place)]
+        if place in (*_OTHER_HANDS, *self.house.setup.game.hands()) or place.startswith("seat"):
+            return [self.hand(place)]
         if place == ledger.TABLE:
             return [self.own(deck) for deck in self.house.decks]
         found = CardPlace[place.upper()]
@@ -408,7 +428,7 @@ class TableHands:
         if self.house.wired[device].device.mechanics.mode is not Mode.WORKING:
             self.take(device)
         for spot in [SHOE, MANUAL_SHOE, *self.spots(device)]:  # decks that have left the table
-            for deck in sorted({card.deck for card in cards.pile(spot) if card.index < DECK_SIZE} - set(state.decks)):
+            for deck in sorted({card.deck for card in cards.pile(spot) if not cards.is_spare(card)} - set(state.decks)):
                 self._pick(deck, spot, self.own(deck))
         for deck, found in state.decks.items():
             if not _PUT_IN & set(found.cards):
@@ -448,8 +468,9 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.RemoveDeck: lambda hands, action: hands.collect(action.deck),
     act.CloseTable: lambda hands, action: hands._collect_all_decks(),
     act.RemoveStub: lambda hands, action: hands._remove_stub(),
+    act.DecideHand: lambda hands, action: discard(hands, action.target),
     act.CollectAll: lambda hands, action: hands._collect_hands(),
-    act.CollectHand: lambda hands, action: hands.house.cards.move_all(hand(action.target), RACK),
+    act.CollectHand: lambda hands, action: hands.house.cards.move_all(hands.hand(action.target), RACK),
     act.DealCards: lambda hands, action: hands._deal_reported(),
     act.FinishDeal: lambda hands, action: hands._deal_reported(),
     act.ReportFaceUp: lambda hands, action: hands._expose(action.target),

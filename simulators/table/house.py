@@ -22,12 +22,13 @@ from controller.core.reports import HostBoot, LinkLost, Report, Tick
 from controller.core.setup import Setup, devices_of
 from controller.core.state import State
 from controller.daemon.live_table import LiveTable, report_of
-from controller.games.game import Method
+from controller.games import DRAGON_POKER as GAME
+from controller.games.game import Game, Method
 from controller.journal import Journal, MemoryJournal, timestamp
 from firmware_bridge.wire.link import LinkTiming, LossReason, Lost
 from firmware_bridge.wire.messages import AnyCommand, AskCards, Capability
 from firmware_bridge.wire.session import DISTRUST_S, Ahead, EventMark, HostSession, Rejected, Untrusted
-from simulators.devices.cards import CardPlace, Cards, Spot
+from simulators.devices.cards import DRAGON_POKER, CardPlace, Cards, Pack, Spot, pack_of
 from simulators.devices.device import (
     MANUAL_SHOE,
     SHOE_CAPABILITIES,
@@ -65,6 +66,11 @@ RETRY_S: Final = 1.0  # how soon a host tries again to reach a device that does 
 def deck_names(setup: Setup, sets: int) -> tuple[str, ...]:
     """The decks in the cupboard: red-1, blue-1, red-2 and so on."""
     return tuple(f"{stored_name(back)}-{number}" for number in range(1, sets + 1) for back in setup.backs)
+
+
+def pack_for(game: Game) -> Pack:
+    """The cards that one deck of a game consists of."""
+    return DRAGON_POKER if game.kinds == GAME.kinds else pack_of(dict(zip(game.kinds, game.copies, strict=True)))
 
 
 def capabilities(setup: Setup, device: str) -> frozenset[Capability]:
@@ -222,6 +228,7 @@ class House:
         self.sim = SimulatedTable(
             seed,
             decks=self.decks,
+            pack=pack_for(self.setup.game),
             shuffler_capabilities=self.capabilities_of("shuffler"),
             shoe_capabilities=self.capabilities_of("shoe"),
             feeds=fed_shoe(self.setup),

@@ -7,6 +7,7 @@ guide leaves open they see for themselves, such as the number of cards or the ne
 # mypyc
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,12 +19,18 @@ from controller.core.events.table import ActionRefused, refusals
 from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
+from controller.core.rules.guards import SOURCE
+from controller.core.rules.script import turn_of
+from controller.core.state import due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
+from controller.games import described
 from controller.games.game import Method
+from controller.games.record import PlayerTurn
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
 from simulators.table.house import House
+from simulators.table.players import choice_of, deal_one, reshuffle_stock
 
 WHO: Final = {
     Role.DEALER: "dealer 1",
@@ -34,6 +41,7 @@ WHO: Final = {
 CHORE_S: Final = 1.0  # how long a person needs for one thing
 LOOK_AGAIN_S: Final = 10.0  # how long a person with nothing to do looks away, if nothing happens
 CUT_DEPTH: Final = 20
+BEHIND_CUT_CARD: Final = 16  # cards that lie behind the cut card
 _PUT_IN: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED, DeckState.LOADED)
 _LEFT_TO_OTHERS: Final = frozenset(  # decisions of the casino, and what `finish_deal` reports at once
     {"take_out_of_service", "put_in_service", "change_method", "close_bets", "deal_cards", "correct_count"}
@@ -57,10 +65,11 @@ class NoMoreDecks(Exception):
 class People:
     """The dealer and the floorperson of one house."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, seed: int = 0) -> None:
         self.house = house
         self.hands = TableHands(house)
         self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
+        self.rng = random.Random(f"{seed}/players")
         self.in_one_pile = False  # they gather a deck as a whole instead of place by place
 
     # --- whole courses ----------------------------------------------------------------------------------------------
@@ -71,9 +80,21 @@ class People:
 
     def play(self, seats: tuple[int, ...] = (1, 3, 6)) -> bool:
         """A whole round, from closing the bets until bets can be made again."""
-        if not taken(self.perform(act.CloseBets, seats=seats)):
+        if not self.close_bets(seats):
             return False
         return self.work()
+
+    def close_bets(self, seats: tuple[int, ...] | None = None) -> bool:
+        """Close the bets; if the game cannot be played without certain bets, record them first."""
+        if taken(self.perform(act.CloseBets, seats=seats)):
+            return True
+        needed = described(self.house.state.setup.game).example_bets
+        placed = [
+            taken(self.perform(act.RecordBet, seat=seat, bet=bet, amount=amount))
+            for bet, amount in needed.items()
+            for seat in (self.house.state.seats if seats is None else seats)
+        ]
+        return any(placed) and taken(self.perform(act.CloseBets, seats=seats))
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Follow the guide until the table is where it should be; False if it does not get there in time."""
@@ -129,7 +150,33 @@ class People:
     def _take_step(self, step: Step) -> bool:
         if step.by_hand is not None and self._move(step):
             return True
+        if self._sees_cut_card():
+            return taken(self.perform(act.ReportCutCard))
+        if any(offer["action"] == "decide_hand" for offer in step.do):
+            return self._decide_hand()
         return any(self._accept(step, offer) for offer in step.do)
+
+    def _decide_hand(self) -> bool:
+        """The player whose turn it is decides; a choice that the game refuses is not made."""
+        state = self.house.state
+        turn = turn_of(state, state.round) if state.round else None
+        if turn is None:
+            return False
+        choices = self.rng.sample(turn.choices, len(turn.choices))
+        made = (self._choose(turn, choice) for choice in choices)
+        return any(made)
+
+    def _choose(self, turn: PlayerTurn, choice: str) -> bool:
+        fields = choice_of(turn, choice, lambda: self.hands.kinds_of(turn.hand), self.rng)
+        return taken(self.perform(act.DecideHand, **fields))
+
+    def _sees_cut_card(self) -> bool:
+        """Whether the cut card, which lies before the last cards of a deck that lasts several rounds, has come out."""
+        state = self.house.state
+        if not state.setup.game.keeps_dealing or state.table not in (TableState.BETTING, TableState.CLEARING):
+            return False
+        deck = state.decks.get(state.round.deck if state.round else due_deck(state))
+        return deck is not None and deck.rounds_left < 0 and deck.cards.get(SOURCE[state.method], 0) <= BEHIND_CUT_CARD
 
     def _move(self, step: Step) -> bool:
         """A step that no action reports."""
@@ -158,6 +205,9 @@ class People:
     def _accept(self, step: Step, offer: Offer) -> bool:
         """Take one of the actions that the guide offers, if it is for them; True if something was done."""
         name = str(offer["action"])
+        if name == "deal_cards" and "cards" in offer:
+            kinds = deal_one(self.hands, str(offer["target"]))
+            return bool(kinds) and self._report(step, offer, {"kinds": kinds})
         if name in ("insert_deck", "load_deck"):
             return self.put_in(ACTIONS[name], str(offer["deck"]))
         if name == "receive_deck":
@@ -208,6 +258,10 @@ class People:
             return None if offer["place"] == ledger.MISSING and number < 1 else {"cards": number}
         if name == "gather_all":
             return {"cards": self.hands.gather_all(deck)} if self.in_one_pile else None
+        if name == "enter_cards":
+            return {"kinds": self._to_enter(str(offer["target"]))}
+        if name == "reshuffle_stock":
+            return {"cards": reshuffle_stock(self.hands, self.rng)}
         if name == "empty_device":
             lost = [name for name, found in state.decks.items() if found.cards.get(ledger.MISSING)]
             return {} if any(self.hands.in_device(name, device) for name in lost) else None
@@ -220,6 +274,12 @@ class People:
         elif name == "try_again":
             self.hands.see_to(device)
         return {}
+
+    def _to_enter(self, target: str) -> tuple[str, ...]:
+        """The cards of a hand that the table does not know yet."""
+        round_ = self.house.state.round
+        known = len(round_.kinds.get(target, ())) if round_ else 0
+        return self.hands.kinds_of(target)[known:]
 
     def put_in(self, kind: type[Action], deck: str) -> bool:
         """Put a deck into the shuffler, the shoe or the hand, and report it unless the device was faster."""

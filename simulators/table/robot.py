@@ -130,5 +130,5 @@ class Robot(People):
             if not state.seats:
                 self.perform(act.Wager, seats=self.bets())
                 return BETTING_S
-            self.perform(act.CloseBets)
+            self.close_bets()
         return PACE_S

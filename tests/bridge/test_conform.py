@@ -41,7 +41,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 PROTOCOL = ("protocol.md", "sequences.md")
 RECOGNISING = SHOE_CAPABILITIES | {Capability.RECOGNISES}
 LOCK_OR_LIGHT = {Capability.LOCKS, Capability.INDICATES}
-WITHOUT_HANDS = ("sequence.shuffle", "sequence.deliver", "sequence.eject", "sequence.release")  # on a shoe
+WITHOUT_HANDS = (  # on a shoe
+    "cards.face_up",
+    "sequence.shuffle",
+    "sequence.deliver",
+    "sequence.eject",
+    "sequence.release",
+)
 QUICK = ("frame.split", "link.open", "link.nak", "command.at_most_once", "event.replay")
 
 
@@ -61,7 +67,7 @@ def cannot(device: Callable[..., SimulatedDevice]) -> Collection[str]:
     """The points that this device must skip: it has no such cycle, nothing is in the way, or nobody takes cards."""
     if device is a_shuffler:
         a_shoe_can = ("cards.bad_count", "refusal.held", "sequence.dispense", "sequence.hold", "sequence.release")
-        return ("cards.occupied", "cards.hidden", "sequence.eject", *a_shoe_can)
+        return ("cards.occupied", "cards.hidden", "cards.face_up", "sequence.eject", *a_shoe_can)
     return WITHOUT_HANDS
 
 

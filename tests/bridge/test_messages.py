@@ -14,6 +14,8 @@ from firmware_bridge.wire.messages import (
     ALL_MESSAGES,
     COMMANDS,
     EVENTS,
+    LARGEST_PACK,
+    MOST_KINDS,
     QUESTIONS,
     VENDOR_COMMANDS,
     VENDOR_EVENTS,
@@ -21,13 +23,18 @@ from firmware_bridge.wire.messages import (
     AnyCommand,
     AnyQuestion,
     BadMessage,
+    CardKinds,
     CardsCounted,
+    CardsShown,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     EventsStored,
     Hello,
     KnownEvent,
+    MalformedEvent,
     Message,
+    Place,
     Reason,
     Refused,
     UnknownEvent,
@@ -228,6 +235,41 @@ def test_a_pack_of_ten_decks_can_be_counted() -> None:
     event = decode_from_device(msgspec.msgpack.encode([65, 1, 1, 9, 3, 520, [10] * 52]))
     assert isinstance(event, CardsCounted)
     assert event.cards == 520
+
+
+# 2^53-1 in every other field of a message, so that its list has the least room.
+MOST = 2**53 - 1
+ONE_FOR_EACH_KIND = [1] * 59 + [128, 128, 128, 77]
+
+
+@pytest.mark.parametrize(
+    "fullest",
+    [
+        CardKinds(MOST, MOST, [65_535] * MOST_KINDS),
+        CardsShown(MOST, MOST, MOST, Place.EXIT, [255] * MOST_KINDS),
+        CardsCounted(MOST, MOST, MOST, Place.OUTPUT, LARGEST_PACK, [*ONE_FOR_EACH_KIND, 0]),
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_the_longest_list_of_kinds_fits_into_a_message(fullest: CardKinds | CardsShown | CardsCounted) -> None:
+    assert len(fullest.kinds) == MOST_KINDS
+    assert len(fullest.encode()) <= MAX_MESSAGE
+    assert decode_from_device(fullest.encode()) == fullest
+
+
+def test_a_list_of_more_than_64_kinds_cannot_be_read() -> None:
+    longer = [0] * (MOST_KINDS + 1)
+    for message in ([65, 1, 1, 9, 3, 520, longer], [75, 1, 1, 9, 5, longer]):
+        assert isinstance(decode_from_device(msgspec.msgpack.encode(message)), MalformedEvent)
+    with pytest.raises(BadMessage):
+        decode_from_device(msgspec.msgpack.encode([11, 1, 9, longer]))
+
+
+def test_an_old_device_refuses_to_deal_face_up_instead_of_dealing_in_silence() -> None:
+    """It is a command of its own: a field at the end of Dispense would be ignored."""
+    known = msgspec.msgpack.decode(DispenseFaceUp(5, 9, 4).encode())
+    assert known == [26, 5, 9, 4]
+    assert known[0] != msgspec.msgpack.decode(Dispense(5, 9, 4).encode())[0]
 
 
 def test_optional_fields_may_be_missing() -> None:

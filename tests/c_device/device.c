@@ -2,13 +2,13 @@
  * A small dealing shoe for the Dragonshoe device protocol, version 1, written from docs/protocol.md and
  * docs/protocol-vectors.json alone.
  *
- * The mechanics are simulated: 53 cards are a row of kinds, a cycle is a delay, and whoever stands at the table takes
+ * The mechanics are simulated: a deck is a row of kinds, a cycle is a delay, and whoever stands at the table takes
  * every presented stack after 200 ms. The wire is a pseudo-terminal; its path is the first line of the output. The
  * device serves until its standard input is closed or SIGTERM comes.
  *
  *     cc -std=c99 -Wall -Wextra -Werror -O2 -D_XOPEN_SOURCE=600 -o device device.c
  *
- * All memory is static, about 16 kB. The window is 4: it costs two times four messages of memory, and an answer need
+ * All memory is static, about 17 kB. The window is 4: it costs two times four messages of memory, and an answer need
  * not wait until the host has acknowledged an event.
  */
 #include <errno.h>
@@ -32,7 +32,7 @@ enum {
     WINDOW = 4,        /* unacknowledged DATA packets in each direction; a power of two */
     QUEUE = 8,         /* answers waiting for room in the window */
     EVENTS = 40,       /* events kept; at least 32 */
-    EVENT_MAX = 56,    /* bytes of the longest event of this device */
+    EVENT_MAX = 97,    /* bytes of the longest event of this device: 64 kinds of one byte, and 33 before them */
     ROOM_MIN = 8,      /* room for events below which no cycle starts */
     ANSWERS = 16,      /* answers remembered; at least 16 */
     STACKS = 16,       /* stacks whose cards are remembered; at least 16 */
@@ -42,7 +42,9 @@ enum {
     SILENCE_MS = 4000,
     UNACKED_MS = 10000,
     TICK_MS = 5,
-    DECK = 53,
+    DECK = 53,      /* cards that it starts with */
+    PACK_MAX = 520, /* cards of the largest pack, of which this shoe need not have room for all */
+    SHOWN_MAX = 64, /* cards of a stack whose kinds are reported */
     TAKEN_AFTER_MS = 200,
     CYCLE_MS = 100, /* for every cycle */
     CARD_MS = 5     /* plus this for each card it moves */
@@ -54,9 +56,9 @@ enum { OPEN = 0x10, OPENED, DATA, ACK, NAK, RESET };
 enum { GOODBYE, NO_SUCH_SESSION, OTHER_VERSION, PROTOCOL_ERROR };
 
 enum { HELLO = 1, WELCOME, UNWELCOME, EVENTS_STORED, DONE, REFUSED, NO_ANSWER, IDENTITY, STATUS, COUNTERS, CARD_KINDS };
-enum { SHUFFLE = 16, DELIVER, DISPENSE, RELEASE, LOCK, UNLOCK, EJECT, CLEAR_JAM, SELF_TEST, INDICATE };
+enum { SHUFFLE = 16, DELIVER, DISPENSE, RELEASE, LOCK, UNLOCK, EJECT, CLEAR_JAM, SELF_TEST, INDICATE, DISPENSE_FACE_UP };
 enum { IDENTIFY = 48, ASK_STATUS, ASK_COUNTERS, ASK_CARDS, QUESTION_LAST = 63 };
-enum { POWER_UP = 64, CYCLE_DONE = 66, STACK_PRESENTED, STACK_TAKEN, DOOR = 71, CARDS_PRESENT = 74 };
+enum { POWER_UP = 64, CYCLE_DONE = 66, STACK_PRESENTED, STACK_TAKEN, DOOR = 71, CARDS_PRESENT = 74, CARDS_SHOWN };
 
 enum { ROLE_SHOE = 2 };
 enum { COUNTS = 1, RECOGNISES, HOLDS_STACK = 5, LOCKS = 6, INDICATES = 7 };
@@ -87,7 +89,8 @@ enum {
 
 /* The message number of a cycle's command gives the number of the cycle. */
 static const uint8_t cycle_of[] = {
-    [DISPENSE] = 3, [RELEASE] = 4, [EJECT] = 5, [CLEAR_JAM] = 6, [SELF_TEST] = 7, [INDICATE] = 0};
+    [DISPENSE] = 3,  [RELEASE] = 4,  [EJECT] = 5,           [CLEAR_JAM] = 6,
+    [SELF_TEST] = 7, [INDICATE] = 0, [DISPENSE_FACE_UP] = 3};
 
 static uint64_t now;  /* milliseconds since the start */
 static uint32_t boot; /* boot id */
@@ -695,7 +698,7 @@ static void event_begin(struct writer *w, unsigned type, unsigned fields)
     put_uint(w, now);
 }
 
-/* No cycle starts with room for fewer than 8 events, and none causes more than 3: there is always room. */
+/* No cycle starts with room for fewer than 8 events, and none causes more than 4: there is always room. */
 static void event_end(const struct writer *w)
 {
     if (event_room() == 0 || w->n > EVENT_MAX)
@@ -732,6 +735,21 @@ static void event_stack(unsigned type, uint64_t command, unsigned place, unsigne
     put_uint(&w, command);
     put_uint(&w, place);
     put_uint(&w, cards);
+    event_end(&w);
+}
+
+static uint8_t kind_of(unsigned card);
+
+/* Which cards come out face up, in the order in which they come: cards of the row from `first` on. */
+static void event_shown(uint64_t command, unsigned first, unsigned cards)
+{
+    struct writer w;
+    event_begin(&w, CARDS_SHOWN, 3);
+    put_uint(&w, command);
+    put_uint(&w, AT_EXIT);
+    put_array(&w, cards);
+    for (unsigned card = 0; card < cards; card++)
+        put_uint(&w, kind_of(first + card));
     event_end(&w);
 }
 
@@ -778,6 +796,11 @@ static uint8_t kind_of(unsigned card)
     return kind;
 }
 
+static bool deals(uint8_t number)
+{
+    return number == DISPENSE || number == DISPENSE_FACE_UP;
+}
+
 static bool starts_cycle(uint8_t number)
 {
     return number != LOCK && number != UNLOCK && number != INDICATE;
@@ -787,6 +810,7 @@ static bool starts_cycle(uint8_t number)
 static uint8_t hindrance(const struct command *c)
 {
     uint8_t own = GRANTED;
+    int most;
     if (c->number == SHUFFLE || c->number == DELIVER)
         return NOT_ABLE;
     if (!starts_cycle(c->number))
@@ -802,8 +826,10 @@ static uint8_t hindrance(const struct command *c)
     if (shoe.door_open)
         return DOOR_IS_OPEN;
     switch (c->number) {
+    case DISPENSE_FACE_UP:
     case DISPENSE:
-        own = c->cards < 1 || c->cards > DECK             ? BAD_ARGUMENT
+        most = c->number == DISPENSE ? PACK_MAX : SHOWN_MAX;
+        own = c->cards < 1 || c->cards > most             ? BAD_ARGUMENT
               : (unsigned)c->cards > shoe.shoe            ? NO_CARDS
               : (c->hold ? shoe.held : shoe.exit) > 0     ? EXIT_OCCUPIED
                                                           : GRANTED;
@@ -832,7 +858,7 @@ static void act(const struct command *c)
     } else if (starts_cycle(c->number)) {
         shoe.working = true;
         shoe.doing = *c;
-        shoe.moving = c->number == DISPENSE  ? (unsigned)c->cards
+        shoe.moving = deals(c->number)       ? (unsigned)c->cards
                       : c->number == RELEASE ? shoe.held
                       : c->number == EJECT   ? shoe.shoe + shoe.held
                                              : 0;
@@ -846,7 +872,7 @@ static void cycle_end(void)
     struct writer w;
     bool hold = shoe.doing.number == DISPENSE && shoe.doing.hold;
     unsigned first = shoe.left;
-    if (shoe.doing.number == DISPENSE) {
+    if (deals(shoe.doing.number)) {
         shoe.shoe -= shoe.moving;
         shoe.left += shoe.moving;
         total.cards_moved += shoe.moving;
@@ -871,6 +897,8 @@ static void cycle_end(void)
     }
     if (shoe.moving > 0) {
         total.stacks += !hold;
+        if (shoe.doing.number == DISPENSE_FACE_UP)
+            event_shown(shoe.doing.id, first, shoe.moving);
         event_stack(STACK_PRESENTED, shoe.doing.id, hold ? AT_HELD : AT_EXIT, shoe.moving);
     }
     event_begin(&w, CYCLE_DONE, 5);
@@ -994,9 +1022,9 @@ static void answer(uint64_t id, uint8_t reason)
 static bool command_read(struct reader *r, struct command *c, int64_t *meant_for)
 {
     *meant_for = take_int(r, 0, UINT32_MAX);
-    if (c->number == DISPENSE) {
+    if (deals(c->number)) {
         c->cards = (int)take_int(r, -1, UINT16_MAX);
-        c->hold = r->left > 0 && take_bool(r);
+        c->hold = c->number == DISPENSE && r->left > 0 && take_bool(r);
     } else if (c->number == INDICATE) {
         take_int(r, 0, 3);
         if (r->left > 0)
@@ -1014,7 +1042,7 @@ static void command_in(uint8_t number, struct reader *r, const uint8_t *p, size_
     c.id = (uint64_t)take_int(r, 0, NUMBER_MAX);
     if (!r->ok)
         return; /* without an id there is nothing to answer */
-    if (number > INDICATE) {
+    if (number > DISPENSE_FACE_UP) {
         answer(c.id, UNKNOWN_COMMAND);
         return;
     }
@@ -1078,7 +1106,7 @@ static void put_counters(struct writer *w)
 static bool not_taken(uint64_t id)
 {
     if (shoe.working && shoe.doing.id == id)
-        return shoe.doing.number == DISPENSE || shoe.doing.number == RELEASE;
+        return deals(shoe.doing.number) || shoe.doing.number == RELEASE;
     return (shoe.held > 0 && shoe.held_command == id) || (shoe.exit > 0 && shoe.exit_dealt && shoe.exit_command == id);
 }
 

@@ -136,7 +136,7 @@ def test_every_action_can_be_written(table: Served) -> None:
     for action in json.loads(done("do", "--json"))["actions"]:
         if action["allowed"]:
             continue  # it would be carried out
-        values = {"integer": "1", "boolean": "yes", "integers": "1,2", "string": "red-91"}
+        values = {"integer": "1", "boolean": "yes", "integers": "1,2", "cards": "tiger", "string": "red-91"}
         fields = [
             f"{field['name']}={(field.get('choices') or [values.get(field['type'], 'none')])[0]}"
             for field in action["fields"]

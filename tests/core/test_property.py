@@ -58,6 +58,12 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "method": st.sampled_from(Method),
     "round": st.integers(0, 3),
     "warning": st.sampled_from(["shuffler.jam", "shoe.jam", "shoe.lost", "shuffler.cycle", "red-1.count"]),
+    "seat": st.sampled_from([1, 2, 6, 9]),
+    "bet": st.sampled_from(["ante", "ante bonus", "three card bonus", "luck"]),
+    "amount": st.sampled_from([-1, 0, 10, 20]),
+    "kinds": st.sampled_from([("tiger", "panda", "rabbit"), ("gold dragon", "gold dragon", "tiger"), ("tiger",), ()]),
+    "choice": st.sampled_from(["play", "forfeit", "swim"]),
+    "number": st.sampled_from([0, 1, 4]),
 }
 ACTIONS = [kind for kind in act.AnyAction.__args__ if kind is not act.Configure]
 
@@ -89,8 +95,10 @@ class Watch:
             self.turned_over.add(data["round"])
         elif kind == "dealer.revealed":
             self.turned_over.add(data["round"])
-        elif kind == "hand.recognised":
+        elif kind in ("hand.recognised", "cards.entered", "cards.corrected"):
             assert data["round"] in self.turned_over
+        elif kind == "hand.decided":
+            assert not data["kinds"], "no card is named before the hands are turned over"
         else:
             assert "kinds" not in data, kind
 

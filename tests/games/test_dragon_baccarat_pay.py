@@ -1,103 +1,94 @@
-"""The table of play and the odds of baccarat, against published counts and a second enumeration."""
+"""The settlement of a round of baccarat, by chapter 4 of the rules."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
-from fractions import Fraction
-
 import pytest
 
-from controller.games.dragon_baccarat_pay import RANKS, Result, odds, points_of, round_results
+from controller.games.dragon_baccarat.pay import settle
+from controller.games.payments import Payment
+from controller.games.standard_cards import kind_of_code
+
+ALL_BETS = {"seat1": {"player": 10, "banker": 20, "tie": 5, "player pair": 2, "banker pair": 3}}
 
 
-def draws(player: int, banker: int, third: int | None) -> tuple[bool, bool]:
-    """Whether player and banker draw, written out as the rule is worded."""
-    if player in (8, 9) or banker in (8, 9):
-        return False, False
-    if player in (6, 7):
-        return False, banker <= 5
-    wanted = {3: "012345679", 4: "234567", 5: "4567", 6: "67", 7: ""}.get(banker, "0123456789")
-    return True, str(third) in wanted
+def cards(codes: str) -> list[str]:
+    """The cards of `5s 10h`."""
+    return [kind_of_code(code) for code in codes.split()]
 
 
-@pytest.mark.parametrize("decks", range(4, 11))
-def test_the_results_of_a_round_agree_with_a_second_enumeration(decks: int) -> None:
-    copies = [16 * decks, *[4 * decks] * 9]
-    cards = 52 * decks
-    found: Counter[str] = Counter()
-
-    def draw(value: int) -> int:
-        copies[value] -= 1
-        return copies[value] + 1
-
-    for first in itertools.product(range(10), repeat=4):  # in the order in which they are dealt
-        ways = math.prod([draw(value) for value in first])
-        player, banker = (first[0] + first[2]) % 10, (first[1] + first[3]) % 10
-        if draws(player, banker, 0)[0]:
-            for third in range(10):
-                more = ways * draw(third)
-                end = (player + third) % 10
-                if draws(player, banker, third)[1]:
-                    for last in range(10):
-                        found[_winner(end, (banker + last) % 10)] += more * copies[last]
-                else:
-                    found[_winner(end, banker)] += more * (cards - 5)
-                copies[third] += 1
-        elif draws(player, banker, None)[1]:
-            for last in range(10):
-                found[_winner(player, (banker + last) % 10)] += ways * copies[last] * (cards - 5)
-        else:
-            found[_winner(player, banker)] += ways * (cards - 4) * (cards - 5)
-        for value in first:
-            copies[value] += 1
-    assert found == {str(result): number for result, number in round_results(decks).items()}
-    assert found.total() == math.perm(cards, 6)
+def settled(player: str, banker: str) -> dict[str, tuple[str, int]]:
+    """What each bet of one seat comes to."""
+    return {step.bet: (step.outcome, step.net) for step in settle(ALL_BETS, cards(player), cards(banker))}
 
 
-def _winner(player: int, banker: int) -> str:
-    return "player" if player > banker else "banker" if banker > player else "tie"
-
-
-def test_eight_decks_have_the_published_numbers_of_deals() -> None:
-    assert round_results(8) == {
-        Result.BANKER: 2_292_252_566_437_888,
-        Result.PLAYER: 2_230_518_282_592_256,
-        Result.TIE: 475_627_426_473_216,
+def test_a_player_win_pays_even_money() -> None:
+    assert settled("ks 9s", "2h 5d") == {
+        "player": ("player", 10),
+        "banker": ("lost", -20),
+        "tie": ("lost", -5),
+        "player pair": ("lost", -2),
+        "banker pair": ("lost", -3),
     }
 
 
-def test_eight_decks_have_the_published_probabilities() -> None:
-    p = {(bet.bet, line.outcome): f"{float(line.p):.6f}" for bet in odds(8) for line in bet.lines}
-    assert p["player", "player"] == "0.446247"
-    assert p["banker", "banker"] == "0.458597"
-    assert p["tie", "tie"] == "0.095156"
-    assert p["player pair", "pair"] == p["banker pair", "pair"] == "0.074699"
+def test_a_banker_win_pays_even_money_without_commission() -> None:
+    found = settled("ks 6s", "2h 5d")
+    assert found["banker"] == ("banker", 20)
+    assert found["player"] == ("lost", -10)
+    assert found["tie"] == ("lost", -5)
 
 
-def test_an_ace_is_one_and_pictures_are_nothing() -> None:
-    assert [points_of(rank) for rank in RANKS] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0]
+def test_a_tie_pays_eight_and_returns_player_and_banker() -> None:
+    found = settled("ks 7s", "2h 5d")
+    assert found["tie"] == ("tie", 40)
+    assert found["player"] == found["banker"] == ("returned", 0)
 
 
-@pytest.mark.parametrize("side", ["player", "banker", "any"])
-def test_the_dragon_bets_of_a_session_agree_with_a_second_enumeration(side: str) -> None:
-    results = round_results(8)
-    of = results.total()
-    chance = {"P": Fraction(results[Result.PLAYER], of), "B": Fraction(results[Result.BANKER], of)}
-    chance["T"] = 1 - chance["P"] - chance["B"]
-    found: dict[str, Fraction] = dict.fromkeys(("ruby dragon", "golden dragon", "royal dragon", "lose"), Fraction())
-    for played in itertools.product("PBT", repeat=8):
-        wins = "".join(played).replace("T", "")
-        counted = {"player": "P", "banker": "B"}.get(side, "PB")
-        streak = max((len(list(run)) for who, run in itertools.groupby(wins) if who in counted), default=0)
-        names = {5: "ruby dragon", 6: "golden dragon", 7: "royal dragon", 8: "royal dragon"}
-        found[names.get(streak, "lose")] += math.prod(chance[letter] for letter in played)
-    (bet,) = [bet for bet in odds(8, session=8) if bet.bet == f"{side} dragon, 8 rounds"]
-    assert {line.outcome: line.p for line in bet.lines} == found
+@pytest.mark.parametrize(
+    ("player", "banker", "player_pair", "banker_pair"),
+    [
+        ("4s 4h", "2h 5d", ("pair", 22), ("lost", -3)),
+        ("9s kh", "4d 4d", ("lost", -2), ("pair", 33)),
+        ("ks kd 6s", "3h 3d 3s", ("pair", 22), ("pair", 33)),
+        ("10s kd 6s", "jh qd 2s", ("lost", -2), ("lost", -3)),
+        ("2s 3d 3s", "ks 7d", ("lost", -2), ("lost", -3)),
+    ],
+    ids=["player", "banker", "both", "tens and pictures are of different ranks", "third cards form no pair"],
+)
+def test_a_pair_pays_eleven_whoever_wins(
+    player: str, banker: str, player_pair: tuple[str, int], banker_pair: tuple[str, int]
+) -> None:
+    found = settled(player, banker)
+    assert (found["player pair"], found["banker pair"]) == (player_pair, banker_pair)
 
 
-@pytest.mark.parametrize(("decks", "session"), [(3, 0), (11, 0), (8, -1), (8, 201)])
-def test_packs_and_sessions_that_the_rules_do_not_have_are_refused(decks: int, session: int) -> None:
-    with pytest.raises(ValueError, match=r"decks: the game is played with 4 to 10|enter 1 to 200"):
-        odds(decks, session)
+def test_lost_wagers_are_collected_before_winning_ones_are_paid() -> None:
+    wagers = {"seat1": {"tie": 1, "player": 10}, "seat2": {"banker pair": 4}, "seat3": {"tie": 2}}
+    assert settle(wagers, cards("ks 7s"), cards("2h 5d")) == [
+        Payment("seat2", "banker pair", "lost", -4),
+        Payment("seat1", "tie", "tie", 8),
+        Payment("seat3", "tie", "tie", 16),
+        Payment("seat1", "player", "returned", 0),
+    ]
+
+
+def test_without_wagers_nothing_is_paid() -> None:
+    assert settle({"seat1": {}}, cards("ks 7s"), cards("2h 5d")) == []
+
+
+def test_cards_that_disagree_with_the_table_of_play_are_not_settled() -> None:
+    with pytest.raises(ValueError, match="the player's cards do not fit: the player has a natural 9"):
+        settle(ALL_BETS, cards("ks 9s 2d"), cards("2h 5d"))
+
+
+@pytest.mark.parametrize(
+    ("bet", "amount", "message"),
+    [
+        ("any dragon", 5, "seat4: unknown bet 'any dragon'; expected one of player, banker, tie, player pair,"),
+        ("player", 0, "seat4: 0 on player; a wager is 1 unit or more"),
+        ("tie", -5, "seat4: -5 on tie; a wager is 1 unit or more"),
+    ],
+)
+def test_wagers_that_a_round_does_not_have_are_refused(bet: str, amount: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        settle({"seat4": {bet: amount}}, cards("ks 7s"), cards("2h 5d"))

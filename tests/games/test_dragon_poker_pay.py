@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import pytest
 
-from controller.games.dragon_poker_pay import Category, Rank, best_hand, dragons, odds
+from controller.games.dragon_poker.odds import odds
+from controller.games.dragon_poker.pay import Category, Rank, best_hand, dragons
 from controller.games.odds import BetOdds
 
 DECK = Counter(

@@ -21,9 +21,11 @@ from controller.api.event_text import event_text, stored_text
 from controller.core.apply import fold
 from controller.core.events import KINDS, UnreadableEvent, read
 from controller.core.events.event import Entry
+from controller.core.events.rounds import PlannedStack
 from controller.core.setup import Setup
 from controller.core.state import Deck, Device, Given, Host, Round, State, Warned
 from controller.daemon.live_table import restore
+from controller.games.game import Deal, Game
 from controller.journal import Journal, JournalForeign, JournalReader, MemoryJournal, NewEvent
 from controller.journal.export import csv_lines, json_lines, span, verify_lines
 from tests.support.shoectl import complaint, shoectl
@@ -33,7 +35,7 @@ STORIES = sorted(path.name.removesuffix(".jsonl.gz") for path in (FOLDER / "stor
 
 STATE_FIELDS = {
     field.name
-    for kind in (State, Deck, Device, Given, Host, Round, Setup, Warned)
+    for kind in (State, Deck, Device, Given, Host, Round, PlannedStack, Setup, Game, Deal, Warned)
     for field in msgspec.structs.fields(kind)
 }
 
@@ -67,6 +69,8 @@ def as_then(found: Any, then: Any) -> Any:
     if isinstance(found, dict) and isinstance(then, dict):
         kept = found.keys() - (STATE_FIELDS - then.keys())
         return {name: as_then(found[name], then.get(name)) for name in kept}
+    if isinstance(found, list) and isinstance(then, list) and len(found) == len(then):
+        return [as_then(*pair) for pair in zip(found, then, strict=True)]
     return found
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from firmware_bridge.wire.link import LossReason
 from firmware_bridge.wire.messages import (
+    LARGEST_PACK,
     AnyCommand,
     AskCards,
     AskStatus,
@@ -25,6 +26,7 @@ from firmware_bridge.wire.messages import (
     CycleDone,
     Deliver,
     Dispense,
+    DispenseFaceUp,
     Done,
     Door,
     DoorState,
@@ -161,7 +163,7 @@ def test_hindrances_come_in_their_order() -> None:
     rig = loaded_shoe(shoe_capabilities=frozenset({Capability.LOCKS}))
     boot = rig.session.boot
     assert refusal(rig, Shuffle(1, boot)) is Reason.NOT_ABLE
-    assert refusal(rig, Dispense(2, boot, 54)) is Reason.BAD_ARGUMENT
+    assert refusal(rig, Dispense(2, boot, LARGEST_PACK + 1)) is Reason.BAD_ARGUMENT
     assert refusal(rig, Dispense(3, boot, 0, True)) is Reason.BAD_ARGUMENT
     assert refusal(rig, Dispense(4, boot, 3, True)) is Reason.NOT_ABLE
     assert refusal(rig, ClearJam(5, boot)) is Reason.NOT_JAMMED
@@ -174,7 +176,7 @@ def test_hindrances_come_in_their_order() -> None:
     rig.session.send(Unlock(10, boot), rig.line.now)
     assert rig.answered(10) == Done(10)
     assert rig.device.door(True, rig.line.now)
-    assert refusal(rig, Dispense(11, boot, 54)) is Reason.DOOR_OPEN
+    assert refusal(rig, Dispense(11, boot, LARGEST_PACK + 1)) is Reason.DOOR_OPEN
     rig.device.door(False, rig.line.now)
     rig.session.send(Dispense(12, boot, 53), rig.line.now)
     assert refusal(rig, Dispense(13, boot, 3)) is Reason.BUSY
@@ -860,6 +862,7 @@ class Story:
             Deliver(self.number, boot),
             Dispense(self.number, boot, self.rng.randint(1, 12), self.rng.random() < 0.3),
             Dispense(self.number, boot, self.rng.randint(1, 12)),
+            DispenseFaceUp(self.number, boot, self.rng.randint(1, 12)),
             Release(self.number, boot),
             Eject(self.number, boot),
             ClearJam(self.number, boot),

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from controller.core.events import KINDS
-from controller.games.dragon_poker import CLAUSES
+from controller.games.dragon_poker.rulebook import CLAUSES
 from simulators.shoesim import cli
 from simulators.table.scenario import ScenarioError, read_scenario
 from simulators.table.scenario_format import VERBS

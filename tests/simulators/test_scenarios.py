@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.games.dragon_poker import CLAUSES
+from controller.games.dragon_poker.rulebook import CLAUSES
 from simulators.devices.faults import FaultName
 from simulators.table.scenario import Scenario, ScenarioError, play, read_scenario
 

@@ -16,6 +16,7 @@ from firmware_bridge.wire.messages import (
     CycleDone,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     EventMessage,
     Mode,
     Outcome,
@@ -53,8 +54,8 @@ def a_device(work: Work, course: Course) -> SimulatedDevice:
 def given(work: Work, device: SimulatedDevice) -> Command:
     """The command, which the device's firmware has accepted."""
     assert device.firmware is not None
-    more: tuple[Any, ...] = (5, work.hold) if work.command is Dispense else ()
-    command = work.command(7, device.firmware.boot, *more)
+    arguments: dict[type, tuple[Any, ...]] = {Dispense: (5, work.hold), DispenseFaceUp: (5,)}
+    command = work.command(7, device.firmware.boot, *arguments.get(work.command, ()))
     device.firmware._command(command, command.encode())  # type: ignore[arg-type]
     assert device.mechanics.mode is Mode.WORKING
     return command

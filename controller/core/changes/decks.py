@@ -46,12 +46,19 @@ def _inspected(state: State, event: DeckInspected) -> None:
 def _shuffle_started(state: State, event: ShuffleStarted) -> None:
     deck = state.decks[event.deck]
     deck.counted = deck.by_hand = deck.recut = False
+    _fresh(deck)
 
 
 @changes(DeckShuffledByHand)
 def _by_hand(state: State, event: DeckShuffledByHand) -> None:
     deck = state.decks[event.deck]
     deck.by_hand, deck.recut = True, False
+    _fresh(deck)
+
+
+def _fresh(deck: Deck) -> None:
+    """It is being shuffled: which of its cards were seen means nothing any more."""
+    deck.seen, deck.begun, deck.rounds_left = {}, False, -1
 
 
 @changes(CountAccepted)

@@ -9,6 +9,7 @@ from controller.core import ledger
 from controller.core.changes.change import changes
 from controller.core.changes.decks import remember_count
 from controller.core.changes.devices import nothing_at_exit
+from controller.core.changes.play import add_kinds, forget_bets
 from controller.core.events.devices import CardsHeld, CardTurned
 from controller.core.events.rounds import (
     AllActed,
@@ -46,9 +47,13 @@ def _seats(state: State, event: SeatsWagered | BetsClosed) -> None:
 @changes(RoundStarted)
 def _round(state: State, event: RoundStarted) -> None:
     state.round = Round(event.round, event.deck, Method(event.method), list(event.seats), list(event.plan))
+    state.round.button, state.round.last = event.button, event.last
+    state.button = event.button
     state.rounds = event.round
     state.rounds_uncounted += 1
     deck = state.decks[event.deck]
+    state.round.first, deck.begun = not deck.begun, True
+    deck.rounds_left = max(deck.rounds_left - 1, -1)
     deck.counted = False
     deck.rounds_uncounted += 1
     if deck.in_play_ms < 0:
@@ -108,6 +113,11 @@ def _turned(state: State, event: CardTurned) -> None:
 def _taken(state: State, event: StackTakenToHand) -> None:
     round_ = _now(state)
     round_.to_rack = 0
+    if round_.plan[round_.dealt].face_up:
+        if event.kinds:
+            add_kinds(state, round_, event.target, event.kinds)
+        else:
+            round_.unseen[event.target] = round_.unseen.get(event.target, 0) + event.kept
     if round_.plan[round_.dealt].held:
         round_.held = False
     device = state.devices.get(event.device)
@@ -135,6 +145,9 @@ def _wanted(state: State, event: DealerRevealed | HandsRequested) -> None:
 def _recognised(state: State, event: HandRecognised) -> None:
     device = state.devices[event.device]
     device.dealt = [stack for stack in device.dealt if stack.command != event.command]
+    round_ = state.round
+    if round_ and round_.number == event.round and not round_.void and "unknown" not in event.kinds:
+        add_kinds(state, round_, event.target, event.kinds)
 
 
 @changes(CardRequested)
@@ -175,7 +188,7 @@ def _answered_misdeal(state: State, event: MisdealAnswered) -> None:
 @changes(RoundVoided)
 def _voided(state: State, event: RoundVoided) -> None:
     round_ = _now(state)
-    round_.void = True
+    round_.void, round_.keeps = True, event.keeps
     round_.void_reason, round_.void_clause = event.reason, list(event.why)
     note_void_places(state, round_)
     for device in state.devices.values():
@@ -202,6 +215,7 @@ def _round_completed(state: State, event: RoundCompleted) -> None:
 def _round_over(state: State) -> None:
     state.round = None
     state.seats = []
+    forget_bets(state)
 
 
 @changes(VoidCompleted)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from controller.core.changes.change import changes
+from controller.core.changes.play import forget_bets
 from controller.core.events.table import (
     AccessConfirmed,
     AccessDenied,
@@ -86,6 +87,7 @@ def _cleared(state: State, event: WarningCleared) -> None:
 def _no_wagers(state: State, event: TableIdled | TableClosed) -> None:
     if event.wagers:
         state.seats = []
+    forget_bets(state)
     if isinstance(event, TableClosed):
         state.why = ""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from controller.core.events import decks, devices, rounds, table
+from controller.core.events import decks, devices, play, rounds, table
 from controller.core.events.event import Entry, Event, UnreadableEvent
 
 
@@ -34,4 +34,4 @@ def read(seq: int, kind: str, clause: Sequence[str], data: dict[str, Any], ts: s
         raise UnreadableEvent(f"event {seq} ({kind}): {error}") from None
 
 
-__all__ = ["KINDS", "Entry", "Event", "UnreadableEvent", "decks", "devices", "read", "rounds", "table"]
+__all__ = ["KINDS", "Entry", "Event", "UnreadableEvent", "decks", "devices", "play", "read", "rounds", "table"]

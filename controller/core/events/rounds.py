@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from controller.core.events.event import DeviceFact, Event, PersonEvent, StackFormed
-from controller.core.ledger import Move
+from controller.core.ledger import ASIDE, BURNT, DISCARDS, TAKEN, Move
 from controller.core.names import capital, cards, place_name
 
 
@@ -16,6 +16,7 @@ class PlannedStack(msgspec.Struct):
     cards: int
     held: bool = False
     after_acting: bool = False
+    face_up: bool | msgspec.UnsetType = msgspec.UNSET  # not stored unless it is true
 
 
 class RoundStarted(Event):
@@ -28,6 +29,8 @@ class RoundStarted(Event):
     method: str
     plan: list[PlannedStack]
     next_back: str
+    button: int = 0  # the seat that has the button, in games that have one
+    last: bool = False  # the last round of a deck that lasts several rounds
 
     def sentence(self) -> str:
         return f"Round {self.round} started with deck {self.deck}."
@@ -83,6 +86,7 @@ class DealingCompleted(Event):
 
     kind = "dealing.completed"
     round: int
+    then: str = ""  # the table's next state, if it is not the usual one
 
     def sentence(self) -> str:
         return "All hands are dealt."
@@ -105,6 +109,7 @@ class AllActed(PersonEvent):
 
     kind = "players.acted"
     round: int
+    then: str = ""  # the table's next state, if it is not the usual one
 
     def sentence(self) -> str:
         return "All players have acted."
@@ -154,7 +159,8 @@ class HandCollected(PersonEvent):
     moves: list[Move]
 
     def sentence(self) -> str:
-        return f"Collected the hand of {place_name(self.target)}."
+        hand = "" if self.target in (ASIDE, DISCARDS, BURNT, TAKEN) else "the hand of "
+        return f"Collected {hand}{place_name(self.target)}."
 
 
 # --- the stub -------------------------------------------------------------------------------------------------------
@@ -215,6 +221,7 @@ class StubMatched(Event):
 
     kind = "stub.matched"
     round: int
+    then: str = ""  # the table's next state, if it is not the usual one
 
     def sentence(self) -> str:
         return "The stub has the right number of cards after all."
@@ -307,6 +314,7 @@ class RoundCompleted(Event):
     kind = "round.completed"
     round: int
     deck: str
+    then: str = ""  # the deck's next state, if it is not the usual one: a deck may last several rounds
 
     def sentence(self) -> str:
         return f"Round {self.round} is complete."
@@ -320,6 +328,7 @@ class RoundVoided(Event):
     deck: str
     reason: str
     why: list[str]
+    keeps: bool = False  # the cards that are left to deal stay where they are
 
     def sentence(self) -> str:
         return f"Round {self.round} is void: {self.reason}."
@@ -342,6 +351,7 @@ class VoidCompleted(Event):
     kind = "void.completed"
     deck: str
     round: int
+    then: str = ""  # the deck's next state, if it is not the usual one
 
     def sentence(self) -> str:
         return f"The void of round {self.round} is settled."

@@ -10,7 +10,7 @@ from controller.core import ledger
 from controller.core.decision import Decision
 from controller.core.enforcement import enforces
 from controller.core.events.decks import DeckRecalled
-from controller.core.events.rounds import DealingCompleted, RoundCompleted
+from controller.core.events.rounds import DealingCompleted, RoundCompleted, VoidCompleted
 from controller.core.events.table import BettingOpened, BettingWithdrawn, TableResumed, TableSuspended
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.commands import give
@@ -21,7 +21,13 @@ from controller.core.rules.dealing import (
     stub_may_leave,
     waits_for_players,
 )
-from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device, finish_gathering, next_place
+from controller.core.rules.gathering import (
+    GATHERED_STATES,
+    emptied_by_device,
+    finish_gathering,
+    next_place,
+    void_keeps,
+)
 from controller.core.rules.guards import (
     SOURCE,
     STOPS,
@@ -35,11 +41,15 @@ from controller.core.rules.guards import (
     usable,
 )
 from controller.core.rules.opening import opening_completed
+from controller.core.rules.play import acted, drawing, ending_session, settling, too_few_cards
+from controller.core.rules.script import then
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import due_deck
+from controller.games import described
+from controller.games.description import StepType
 from controller.games.game import Method
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Release, Shuffle
+from firmware_bridge.wire.messages import Deliver, Dispense, DispenseFaceUp, Eject, Release, Shuffle
 
 AutomaticRule = Callable[[Decision], bool]
 
@@ -55,7 +65,7 @@ def ejecting(d: Decision) -> bool:
     if state.round and state.round.void and state.round.wagers_open:
         return False
     for name, deck in state.decks.items():
-        if deck.state not in GATHERED_STATES:
+        if deck.state not in GATHERED_STATES or void_keeps(state, name):
             continue
         device = emptied_by_device(state, next_place(state, name))
         found = state.devices.get(device)
@@ -160,7 +170,7 @@ def dispensing(d: Decision) -> bool:
     if round_.method is not Method.AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
         return False
     stack = next_stack(round_)
-    if stack is None or waits_for_players(round_):
+    if stack is None or waits_for_players(round_) or round_.unseen:
         return False
     rule = Rule.DEALER_STACK if stack.held else Rule.DEAL_STACKS
     if round_.held and stack.held:
@@ -171,7 +181,10 @@ def dispensing(d: Decision) -> bool:
         give(d, "shoe", Dispense, rule, deck=round_.deck, target=stack.target, cards=stack.cards, hold=True)
     else:
         cards = stack.cards - round_.in_hand
-        give(d, "shoe", Dispense, rule, deck=round_.deck, target=stack.target, cards=cards, hold=False)
+        if stack.face_up and state.devices["shoe"].can_recognise:
+            give(d, "shoe", DispenseFaceUp, rule, deck=round_.deck, target=stack.target, cards=cards)
+        else:
+            give(d, "shoe", Dispense, rule, deck=round_.deck, target=stack.target, cards=cards, hold=False)
     return True
 
 
@@ -179,9 +192,9 @@ def dealt(d: Decision) -> bool:
     """All hands have the cards that they get before the players act."""
     shoe, round_ = d.state.devices.get("shoe"), d.round
     busy = shoe is not None and shoe.doing is not None and round_.method is Method.AUTOMATED_SHOE
-    if busy or (next_stack(round_) and not waits_for_players(round_)):
+    if busy or round_.unseen or (next_stack(round_) and not waits_for_players(round_)):
         return False
-    d.emit(DealingCompleted(round=round_.number))
+    d.emit(DealingCompleted(round=round_.number, then=then(d.state, StepType.DEAL)))
     return True
 
 
@@ -209,9 +222,39 @@ def completing(d: Decision) -> bool:
     """The round is complete once every card is in the rack."""
     state, round_ = d.state, d.round
     cards = state.decks[round_.deck].cards
+    if described(state.setup.game).must_settle and not round_.settled:
+        return False
+    if state.setup.game.keeps_dealing and not round_.last:
+        if not set(cards) <= {ledger.RACK, SOURCE[round_.method]}:
+            return False
+        d.emit(RoundCompleted(round=round_.number, deck=round_.deck, then=DeckState.LOADED), Rule.COLLECT_HANDS)
+        return True
     if not round_.stub_out or stub_count_due(state) or cards != {ledger.RACK: state.setup.game.deck_size}:
         return False
     d.emit(RoundCompleted(round=round_.number, deck=round_.deck), Rule.COLLECT_HANDS)
+    return True
+
+
+@enforces(Rule.VOID_KEEPS)
+def completing_void(d: Decision) -> bool:
+    """A void round whose deck lasts several rounds is over when its hands are in the rack."""
+    state, round_ = d.state, d.round
+    if not round_.keeps or round_.wagers_open or round_.deck not in state.decks:
+        return False
+    if not set(state.decks[round_.deck].cards) <= {ledger.RACK, SOURCE[round_.method]}:
+        return False
+    d.emit(VoidCompleted(deck=round_.deck, round=round_.number, then=DeckState.LOADED), Rule.VOID_KEEPS)
+    return True
+
+
+@enforces(Rule.CUT_CARD)
+def ending_deck(d: Decision) -> bool:
+    """The cut card has come out and all rounds that may follow are over: the deck is shuffled."""
+    name = due_deck(d.state)
+    deck = d.state.decks.get(name)
+    if deck is None or deck.rounds_left or deck.state is not DeckState.LOADED:
+        return False
+    d.emit(DeckRecalled(deck=name, reason="its cut card has come out"), Rule.CUT_CARD)
     return True
 
 
@@ -230,14 +273,14 @@ _ALWAYS: Final[tuple[AutomaticRule, ...]] = (handling_decks,)
 RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     TableState.CLOSED: (),
     TableState.OPENING: (opening_completed, *_ALWAYS),
-    TableState.WAITING: (suspending, *_ALWAYS, delivering, making_room, opening_bets),
+    TableState.WAITING: (suspending, *_ALWAYS, delivering, making_room, ending_deck, ending_session, opening_bets),
     TableState.BETTING: (suspending, withdrawing, *_ALWAYS),
-    TableState.DEALING: (dispensing, dealt, *_ALWAYS),
-    TableState.ACTING: (dispensing, stub_leaving, *_ALWAYS),
+    TableState.DEALING: (too_few_cards, dispensing, drawing, dealt, *_ALWAYS),
+    TableState.ACTING: (too_few_cards, dispensing, stub_leaving, acted, *_ALWAYS),
     TableState.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
-    TableState.CLEARING: (stub_leaving, completing, *_ALWAYS),
+    TableState.CLEARING: (settling, stub_leaving, completing, *_ALWAYS),
     TableState.STUB_COUNT: _ALWAYS,
-    TableState.VOIDING: _ALWAYS,
+    TableState.VOIDING: (completing_void, *_ALWAYS),
     TableState.IDLE: _ALWAYS,
     TableState.SUSPENDED: (resuming, *_ALWAYS),
 }

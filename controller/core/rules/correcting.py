@@ -23,7 +23,9 @@ from controller.core.rules.gathering import (
     place_moves,
     record_difference,
 )
+from controller.core.rules.script import then
 from controller.core.state import LastCount, State
+from controller.games.description import StepType
 from controller.games.rulebook import Rule
 
 
@@ -84,8 +86,9 @@ def _correct_stub(d: Decision, act: CorrectCount, last: LastCount) -> Refusal | 
         )
         return None
     _emit(d, act, last, [(ledger.STUB, ledger.RACK, there)] if there else [])
-    d.emit(StubMatched(round=d.round.number), Rule.STUB_FITS)
-    if d.round.acted:
+    after = then(d.state, StepType.DEAL)
+    d.emit(StubMatched(round=d.round.number, then=after), Rule.STUB_FITS)
+    if d.round.acted and not after:
         d.emit(RevealResumed(round=d.round.number))
     d.emit(CountAccepted(deck=last.deck, by="stub", cards=size), Rule.STUB_FITS)
     return None

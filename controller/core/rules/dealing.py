@@ -1,4 +1,4 @@
-"""A round, from the closing of bets until its cards are in the rack."""
+"""A round, from its first card until its cards are in the rack. How it starts is in starting.py."""
 
 # mypyc
 from __future__ import annotations
@@ -7,7 +7,6 @@ from typing import Final
 
 from controller.core import ledger
 from controller.core.actions import (
-    CloseBets,
     CollectAll,
     CollectHand,
     CountStub,
@@ -17,7 +16,6 @@ from controller.core.actions import (
     RemoveStub,
     RequestCard,
     RevealDealer,
-    Wager,
     WantStubCount,
 )
 from controller.core.decision import Decision, Refusal, handles
@@ -31,7 +29,6 @@ from controller.core.events.rounds import (
     DealerRevealed,
     HandCollected,
     PlannedStack,
-    RoundStarted,
     StackDispensed,
     StackTakenToHand,
     StubCounted,
@@ -39,77 +36,19 @@ from controller.core.events.rounds import (
     StubRejected,
     StubRemoved,
 )
-from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
 from controller.core.names import place_name, plural
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.gathering import emptied_by_device, record_difference
-from controller.core.rules.guards import SOURCE, cannot_start, rack_occupied, stub_count_due
+from controller.core.rules.guards import SOURCE, rack_occupied, stub_count_due
 from controller.core.rules.irregular import void
-from controller.core.state import Given, Round, State, deck_with_back, due_deck
-from controller.games.game import PLAYERS, Method
+from controller.core.rules.script import record_of, then, turn_of, unknown_cards
+from controller.core.state import Given, Round, State
+from controller.games import described
+from controller.games.description import StepType
+from controller.games.game import Method
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Dispense, Release
-
-# --- bets and the plan of the deal ----------------------------------------------------------------------------------
-
-
-@enforces(Rule.SEATS)
-def invalid_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
-    """Refuse seats that the table does not have, or that are named twice."""
-    if all(1 <= seat <= state.setup.seats for seat in seats) and len(set(seats)) == len(seats):
-        return None
-    return Refusal(
-        f"the table has seats 1 to {state.setup.seats}", "each seat is one of these and is named once", (Rule.SEATS,)
-    )
-
-
-@handles(Wager)
-def wager(d: Decision, act: Wager) -> Refusal | None:
-    """Record which seats have wagered."""
-    refusal = invalid_seats(d.state, act.seats)
-    if refusal is None:
-        d.emit(SeatsWagered(seats=sorted(act.seats), who=act.who))
-    return refusal
-
-
-@enforces(Rule.DEALING, Rule.DECKS_ALTERNATE)
-@handles(CloseBets)
-def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
-    """No more bets: check every condition once more and start the round."""
-    state = d.state
-    seats = tuple(state.seats) if act.seats is None else act.seats
-    refusal = invalid_seats(state, seats) or cannot_start(state, d.now_ms)
-    if refusal is None and not seats:
-        refusal = Refusal("nobody has wagered", "a player has wagered", (Rule.DEAL_STACKS,))
-    if refusal:
-        return refusal
-    d.emit(BetsClosed(seats=sorted(seats), who=act.who), Rule.DEALING)
-    others = [back for back in state.setup.backs if back != state.due and deck_with_back(state, back)]
-    d.emit(
-        RoundStarted(
-            round=state.rounds + 1,
-            deck=due_deck(state),
-            seats=sorted(seats),
-            method=str(state.method),
-            plan=_plan(state, sorted(seats)),
-            next_back=others[0] if others else state.due,
-        ),
-        Rule.DEALING,
-    )
-    return None
-
-
-@enforces(Rule.DEAL_STACKS, Rule.DEALER_STACK)
-def _plan(state: State, seats: list[int]) -> list[PlannedStack]:
-    """Who gets how many cards, in which order: from the dealer's left, clockwise."""
-    plan: list[PlannedStack] = []
-    for deal in state.setup.game.programme[state.method]:
-        held = deal.last and state.setup.hold_dealer and state.method is Method.AUTOMATED_SHOE
-        hands = [ledger.seat(seat) for seat in seats] if deal.to == PLAYERS else [deal.to]
-        for hand in hands:
-            plan.append(PlannedStack(hand, deal.cards, held, deal.after_acting))
-    return plan
+from firmware_bridge.wire.messages import Release, StackCommand
 
 
 def next_stack(round_: Round) -> PlannedStack | None:
@@ -128,7 +67,10 @@ def waits_for_players(round_: Round) -> bool:
 
 def stub_may_leave(state: State, round_: Round) -> bool:
     """Whether no more cards of this round can come from the deck."""
-    return next_stack(round_) is None and (not state.setup.game.extra_cards or round_.acted) and not round_.stub_out
+    game = state.setup.game
+    if next_stack(round_) is not None or round_.stub_out or ((game.extra_cards or game.draws) and not round_.acted):
+        return False
+    return not game.keeps_dealing or (round_.last and state.table is TableState.CLEARING)
 
 
 def stub_place(state: State, round_: Round) -> str:
@@ -144,7 +86,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
     """The shoe has formed a stack, at its exit or held inside. A wrong number of cards voids the round."""
     round_ = d.round
     cards = d.state.decks[round_.deck].cards
-    asked = given.command.cards if isinstance(given.command, Dispense) else cards.get(ledger.HELD, 0)
+    asked = given.command.cards if isinstance(given.command, StackCommand) else cards.get(ledger.HELD, 0)
     number = number if number >= 0 else asked
     target = ledger.HELD if at_held else ledger.EXIT
     moves = (
@@ -172,6 +114,7 @@ def presented(d: Decision, given: Given, number: int, at_held: bool) -> None:
             d,
             Rule.WRONG_NUMBER,
             reason=f"the shoe counted {plural(number, 'card')} for {place_name(given.target)} instead of {asked}",
+            keeps=True,
         )
 
 
@@ -195,7 +138,8 @@ def taken(d: Decision, given: Given, number: int) -> None:
             cards=number,
             kept=number - aside,
             moves=moves,
-            command=given.id if d.state.devices["shoe"].can_recognise else 0,
+            kinds=list(given.seen) or None,
+            command=given.id if d.state.devices["shoe"].can_recognise and not given.seen else 0,
         ),
         Rule.FACE_UP if aside else Rule.DEAL_STACKS,
     )
@@ -205,6 +149,7 @@ def taken(d: Decision, given: Given, number: int) -> None:
             d,
             Rule.WRONG_NUMBER,
             reason=f"of {plural(there, 'card')} at the exit, {number} went to {place_name(given.target)}",
+            keeps=True,
         )
 
 
@@ -263,8 +208,12 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
             "no more than that is dealt; report another number as wrong",
             (Rule.DEALING, Rule.WRONG_NUMBER),
         )
-    _deal(d, stack.target, act.cards)
-    return None
+    if stack.face_up and len(act.kinds) != act.cards:
+        return Refusal("the card is dealt face up", f"{hand} receives it and it is entered", (Rule.DEALING,))
+    refusal = unknown_cards(d.state, act.kinds if stack.face_up else ())
+    if refusal is None:
+        _deal(d, stack.target, act.cards, act.kinds if stack.face_up else ())
+    return refusal
 
 
 @handles(FinishDeal)
@@ -272,15 +221,18 @@ def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
     """All cards that were due have been dealt, in order."""
     if d.round.method is Method.AUTOMATED_SHOE:
         return _SHOE_DEALS
-    if next_stack(d.round) is None:
+    stack = next_stack(d.round)
+    if stack is None:
         return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
+    if stack.face_up:
+        return Refusal("cards are dealt face up", "each card is entered as it is dealt", (Rule.DEALING,))
     while (stack := next_stack(d.round)) and not waits_for_players(d.round):
         _deal(d, stack.target, stack.cards - d.round.in_hand)
     return None
 
 
 @enforces(Rule.DRAWN_IN_ERROR, Rule.DEALING)
-def _deal(d: Decision, target: str, number: int) -> None:
+def _deal(d: Decision, target: str, number: int, kinds: tuple[str, ...] = ()) -> None:
     """Move cards from the deck to a hand, beginning with a card that was drawn in error."""
     cards, source = d.state.decks[d.round.deck].cards, SOURCE[d.round.method]
     waiting = min(cards.get(ledger.ASIDE, 0), number)
@@ -288,7 +240,13 @@ def _deal(d: Decision, target: str, number: int) -> None:
     moves += ledger.partial_moves(cards, source, number - waiting, target) if number > waiting else []
     d.emit(
         StackTakenToHand(
-            deck=d.round.deck, round=d.round.number, target=target, cards=number, kept=number, moves=moves
+            deck=d.round.deck,
+            round=d.round.number,
+            target=target,
+            cards=number,
+            kept=number,
+            moves=moves,
+            kinds=list(kinds) or None,
         ),
         Rule.DEALING,
         *([Rule.DRAWN_IN_ERROR] if waiting else []),
@@ -332,9 +290,14 @@ def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
     """Every player has decided, on all of their cards: a card that takes the place of another must be in the hand."""
     if next_stack(d.round) is not None and not waits_for_players(d.round):
         return Refusal("a hand still lacks a card", "it has been taken from the shoe", (Rule.FACE_UP,))
+    turn = turn_of(d.state, d.round) if described(d.state.setup.game).must_decide else None
+    if turn is not None:
+        return Refusal(
+            f"{place_name(turn.hand)} has not decided", "every hand's decision has been entered", (Rule.DECISIONS,)
+        )
     refusal = _stub_first(d) if not d.state.setup.game.extra_cards else None
     if refusal is None:
-        d.emit(AllActed(round=d.round.number, who=act.who), Rule.REVEAL_DEALER)
+        d.emit(AllActed(round=d.round.number, then=then(d.state, StepType.ACT), who=act.who), Rule.REVEAL_DEALER)
     return refusal
 
 
@@ -366,10 +329,25 @@ def collect(d: Decision, act: CollectHand) -> Refusal | None:
         )
     if act.target in state.setup.game.hands() and state.table is not TableState.CLEARING:
         return _NOT_REVEALED
-    refusal = rack_occupied(state, d.round.deck)
+    refusal = _collected_too_early(state, d.round, act.target) or rack_occupied(state, d.round.deck)
     if refusal is None:
         _collect(d, act.target, number, act.who)
     return refusal
+
+
+def _collected_too_early(state: State, round_: Round, target: str) -> Refusal | None:
+    """Refuse to collect a hand while the players decide, unless it is out of the round; or in a void round."""
+    if state.table is TableState.VOIDING:
+        return Refusal("the round is void", "all its cards are gathered", (Rule.COLLECT_HANDS,))
+    if state.table is not TableState.ACTING or target in hands_out(state, round_):
+        return None
+    return Refusal(f"{place_name(target)} is still playing", "its hand was forfeited", (Rule.COLLECT_HANDS,))
+
+
+def hands_out(state: State, round_: Round) -> list[str]:
+    """The hands that can be collected while others still play."""
+    game = described(state.setup.game)
+    return game.hands_out(record_of(state, round_)) if game.hands_out else []
 
 
 def _collect(d: Decision, target: str, number: int, who: str) -> None:
@@ -382,16 +360,19 @@ def _collect(d: Decision, target: str, number: int, who: str) -> None:
 @handles(CollectAll)
 def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     """Collect the hands from the dealer's right to the left, the dealer's own last."""
-    if d.state.table is not TableState.CLEARING:
+    if d.state.table is TableState.VOIDING and not (d.round.keeps and not d.round.wagers_open):
+        return Refusal("the round is void", "all its cards are gathered", (Rule.COLLECT_HANDS,))
+    if d.state.table not in (TableState.CLEARING, TableState.VOIDING):
         return _NOT_REVEALED
     refusal = rack_occupied(d.state, d.round.deck)
     if refusal:
         return refusal
     hands = dict.fromkeys(stack.target for stack in d.round.plan)
     dealers = d.state.setup.game.hands()
-    players = [hand for hand in hands if hand not in dealers]
+    others = (ledger.ASIDE, ledger.DISCARDS, ledger.BURNT, ledger.TAKEN)
+    players = [hand for hand in hands if hand not in (*dealers, *others)]
     cards = d.state.decks[d.round.deck].cards
-    uncollected = [(hand, cards[hand]) for hand in [*reversed(players), *dealers] if cards.get(hand)]
+    uncollected = [(hand, cards[hand]) for hand in [*reversed(players), *dealers, *others] if cards.get(hand)]
     if not uncollected:
         return Refusal("no hand is on the table", "hands are still to be collected", (Rule.COLLECT_HANDS,))
     for hand, number in uncollected:

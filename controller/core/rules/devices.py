@@ -28,6 +28,7 @@ from controller.core.events.devices import (
     ExitEmptied,
 )
 from controller.core.events.event import Cause
+from controller.core.events.play import CardsSeen
 from controller.core.events.rounds import CardFoundFaceUp, StackTakenToHand, StubRemoved
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import cycle_name, doing_name, refusal_name, spoken
@@ -35,7 +36,7 @@ from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.commands import longest_cycle_ms
 from controller.core.rules.dealing import presented, stub_at_exit, stub_may_leave, stub_place, stub_taken, taken
 from controller.core.rules.gathering import cancel_recut, ejected, shuffle_again, taken_out
-from controller.core.rules.guards import STOPS, cannot_load, inside
+from controller.core.rules.guards import STOPS, cannot_load, has_rule, inside
 from controller.core.rules.irregular import found_face_up, void
 from controller.core.rules.shuffling import (
     cannot_insert,
@@ -66,7 +67,6 @@ from firmware_bridge.wire import messages as wire
 from firmware_bridge.wire.messages import (
     ClearJam,
     Deliver,
-    Dispense,
     Eject,
     Outcome,
     Place,
@@ -74,9 +74,10 @@ from firmware_bridge.wire.messages import (
     Release,
     SelfTest,
     Shuffle,
+    StackCommand,
 )
 
-_OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp
+_OfCommand = wire.StackPresented | wire.CycleDone | wire.CardsCounted | wire.CardFaceUp | wire.CardsShown
 # Recorded in full, whatever follows from them. Cycles and cards dealt have events of their own.
 _SENSED: Final = (
     wire.CardsPresent,
@@ -300,14 +301,22 @@ def _counted(d: Decision, name: str, given: Given, happened: wire.CardsCounted) 
 
 
 def _face_up(d: Decision, name: str, given: Given, happened: wire.CardFaceUp) -> None:
-    if name == "shoe" and d.may(CardFoundFaceUp) and isinstance(given.command, Dispense | Release):
+    ruled = has_rule(d.state, Rule.FACE_UP)
+    if name == "shoe" and ruled and d.may(CardFoundFaceUp) and isinstance(given.command, StackCommand | Release):
         found_face_up(d, device=name)
     else:
         d.emit(CardTurned(device=name))
 
 
+def _shown(d: Decision, name: str, given: Given, happened: wire.CardsShown) -> None:
+    """Which cards come out face up. If the shoe did not recognise all of them, the dealer enters them."""
+    names = d.state.setup.game.kinds
+    if happened.kinds and all(0 <= kind < len(names) for kind in happened.kinds):
+        d.emit(CardsSeen(device=name, command=given.id, kinds=[names[kind] for kind in happened.kinds]))
+
+
 def _presented(d: Decision, name: str, given: Given, happened: wire.StackPresented) -> None:
-    if isinstance(given.command, Dispense | Release) and d.state.round:
+    if isinstance(given.command, StackCommand | Release) and d.state.round:
         presented(d, given, happened.cards, happened.place is Place.HELD)
     else:
         _brought_out(d, name, given, happened.cards)
@@ -345,7 +354,7 @@ def _stack_taken(d: Decision, name: str, happened: wire.StackTaken) -> None:
         stub_taken(d, happened.cards)
     elif given is None or given.id != happened.command:
         _taken_unexpectedly(d, name, happened.cards)
-    elif isinstance(given.command, Dispense | Release) and round_ and not round_.void and d.may(StackTakenToHand):
+    elif isinstance(given.command, StackCommand | Release) and round_ and not round_.void and d.may(StackTakenToHand):
         taken(d, given, happened.cards)
     elif isinstance(given.command, Eject) and given.target == "stub" and d.may(StubRemoved):
         stub_taken(d, happened.cards)
@@ -396,7 +405,7 @@ def _cycle_completed(d: Decision, name: str, given: Given, done: wire.CycleDone)
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
         cause_gone(d, f"{name}.fail")
         restore_fault(d, name)
-    elif isinstance(given.command, Dispense | Release) and given.presented < 0:
+    elif isinstance(given.command, StackCommand | Release) and given.presented < 0:
         cycle_failed(d, name, given, "did not deal a stack")
     else:
         d.emit(CycleCompleted(device=name, id=given.id, command=given.name))
@@ -443,6 +452,7 @@ _OF_COMMAND: Final[dict[type, Callable[[Decision, str, Given, Any], None]]] = {
     wire.CycleDone: _cycle_done,
     wire.CardsCounted: _counted,
     wire.CardFaceUp: _face_up,
+    wire.CardsShown: _shown,
 }
 _EVENTS: Final[dict[type, Callable[[Decision, str, Any], None]]] = {
     **dict.fromkeys(_OF_COMMAND, _of_command),

@@ -27,12 +27,13 @@ from controller.core.events.decks import (
     ShuffleFailed,
 )
 from controller.core.events.devices import CardsPresented, ExitEmptied
+from controller.core.events.play import DeckFinished
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import place_name, plural
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.guards import STOPS
-from controller.core.state import Device, Given, State
+from controller.core.state import Device, Given, State, next_back
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Eject
 
@@ -48,6 +49,8 @@ _FIRST: Final = (ledger.TAKEN, ledger.FREED)  # what was taken last may be on a 
 _LAST: Final = (
     ledger.STUB,
     ledger.ASIDE,
+    ledger.DISCARDS,
+    ledger.BURNT,
     ledger.HAND,
     ledger.MANUAL_SHOE,
     *ledger.IN_DEVICE["shoe"],
@@ -55,6 +58,12 @@ _LAST: Final = (
     ledger.RACK,
     ledger.MISSING,
 )
+
+
+def void_keeps(state: State, name: str) -> bool:
+    """Whether a deck of a void round stays where it is: only the hands go to the rack."""
+    round_ = state.round
+    return round_ is not None and round_.void and round_.keeps and round_.deck == name
 
 
 def in_gathering_order(places: Iterable[str]) -> list[str]:
@@ -142,7 +151,7 @@ def gather(d: Decision, act: GatherCards) -> Refusal | None:
 
 
 def _not_gathered(state: State, deck: str) -> Refusal | None:
-    if state.decks[deck].state not in GATHERED_STATES:
+    if state.decks[deck].state not in GATHERED_STATES or void_keeps(state, deck):
         return Refusal("this deck is not being gathered", "its round is void or it has been recalled")
     if state.round and state.round.void and state.round.deck == deck and state.round.wagers_open:
         return Refusal("the wagers must be returned first", "the wagers have been returned", (Rule.SHOE_STOPS,))
@@ -239,6 +248,7 @@ def record_difference(d: Decision, deck: str, place: str, moves: list[ledger.Mov
         event = d.entries[-1]
         d.emit(LedgerDisagreed(deck=deck, place=place, missing=lost - found, by_event=event.seq), Rule.WRONG_COUNT)
         cancel_recut(d, deck, Rule.WRONG_COUNT, reason="its cards were not all together")
+        finish_deck(d, deck, "its cards were not all together")
 
 
 @enforces(Rule.WRONG_COUNT)
@@ -270,8 +280,19 @@ def lock_out(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
         d.emit(DeckLockedOut(deck=deck, reason=reason), *rules)
 
 
+@enforces(Rule.VOID_KEEPS)
+def finish_deck(d: Decision, deck: str, reason: str) -> None:
+    """The cards that are left for other rounds can no longer be trusted: after this round, all are shuffled."""
+    round_ = d.state.round
+    if round_ is None or round_.deck != deck or round_.last or not d.state.setup.game.keeps_dealing:
+        return
+    if d.may(DeckFinished) and (round_.keeps or not round_.void):
+        d.emit(DeckFinished(deck=deck, reason=reason, next_back=next_back(d.state)), Rule.SHUFFLE)
+
+
 def shuffle_again(d: Decision, deck: str, *rules: Rule, reason: str) -> None:
     """The deck must be shuffled again: either its shuffle fails, or the shuffled deck is recalled."""
+    finish_deck(d, deck, reason)
     for event in (ShuffleFailed, DeckRecalled):
         if d.may(event, deck):
             d.emit(event(deck=deck, reason=reason), *rules)
@@ -336,7 +357,7 @@ def finish_gathering(d: Decision, name: str) -> bool:
     """Decide what a deck is once all its cards are together. True if anything was decided."""
     state = d.state
     deck = state.decks[name]
-    if deck.state not in (DeckState.VOIDED, DeckState.RECALLED) or next_place(state, name):
+    if deck.state not in (DeckState.VOIDED, DeckState.RECALLED) or next_place(state, name) or void_keeps(state, name):
         return False
     if deck.state is DeckState.RECALLED:
         if deck.recut:

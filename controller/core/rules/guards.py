@@ -10,10 +10,12 @@ from controller.core.enforcement import enforces
 from controller.core.machines import DeckState, DeviceState
 from controller.core.refusal import Refusal
 from controller.core.state import Deck, State, deck_with_back, due_deck
+from controller.games import rulebook_of
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 
 HOUR_MS: Final = 3_600_000
+NO_LIMIT_MS: Final = 1_000_000 * HOUR_MS  # more than any deck is played
 
 STOPS: Final = {"shuffler": Rule.SHUFFLER_STOPS, "shoe": Rule.SHOE_STOPS}  # the rule for a device that stops
 SOURCE: Final = {  # where cards are dealt from
@@ -51,9 +53,15 @@ def feeds(state: State) -> bool:
     return kind is not None and kind.feeds_shoe and beside and in_service(state, "shuffler")
 
 
+def has_rule(state: State, rule: Rule) -> bool:
+    """Whether the table's game has this rule."""
+    return rule in rulebook_of(state.setup.game).rules
+
+
 def decks_wanted(state: State) -> int:
     """How many decks the table plays with now."""
-    return len(state.setup.backs) if in_service(state, "shuffler") else 1
+    one = has_rule(state, Rule.TWO_DECKS) and not in_service(state, "shuffler")
+    return 1 if one else len(state.setup.backs)
 
 
 def inside(state: State, device: str) -> list[str]:
@@ -90,7 +98,8 @@ def moved_by(state: State, deck: str) -> str:
 
 def life_ms(state: State) -> int:
     """How long a deck may be played with the current dealing method."""
-    return state.setup.game.life_h[state.method] * HOUR_MS
+    hours = state.setup.game.life_h.get(state.method)
+    return NO_LIMIT_MS if hours is None else hours * HOUR_MS
 
 
 def age_ms(deck: Deck, now_ms: int) -> int | None:
@@ -198,10 +207,15 @@ def wrong_number_of_decks(state: State) -> Refusal | None:
     )
 
 
+def stored_in_shuffler(state: State) -> bool:
+    """Whether the game wants the other deck in the shuffler while one is played."""
+    return has_rule(state, Rule.OTHER_DECK_IN_SHUFFLER)
+
+
 @enforces(Rule.OTHER_DECK_IN_SHUFFLER)
 def other_deck_not_in_shuffler(state: State) -> Refusal | None:
     """With two decks, the other one must be in the shuffler, shuffled or being shuffled."""
-    if decks_wanted(state) < 2:
+    if decks_wanted(state) < 2 or not stored_in_shuffler(state):
         return None
     back = next(back for back in state.setup.backs if back != state.due)
     other = deck_with_back(state, back)
@@ -232,9 +246,9 @@ def rounds_uncounted(state: State) -> int:
 @enforces(Rule.STUB_COUNT_DUE)
 def stub_overdue(state: State) -> Refusal | None:
     """Refuse another round if the stub has not been counted for too many rounds, of the table or of this deck."""
-    if counts(state) or rounds_uncounted(state) < state.setup.game.stub_count_rounds:
-        return None
     rounds = state.setup.game.stub_count_rounds
+    if not rounds or counts(state) or rounds_uncounted(state) < rounds:
+        return None
     return Refusal(f"the stub has not been counted for {rounds} rounds", "it has been counted", (Rule.STUB_COUNT_DUE,))
 
 
@@ -245,10 +259,15 @@ def stub_count_due(state: State) -> bool:
     return state.round.count_wanted or stub_overdue(state) is not None
 
 
+def hand_needs_shuffler(state: State) -> bool:
+    """Whether the game allows dealing from the hand only with a shuffler."""
+    return has_rule(state, Rule.HAND_NEEDS_SHUFFLER)
+
+
 @enforces(Rule.HAND_NEEDS_SHUFFLER, Rule.OUT_OF_SERVICE, Rule.DEALING)
 def no_way_to_deal(state: State) -> Refusal | None:
     """Refuse if the dealing method needs a device that is out of service."""
-    if state.method is Method.HAND and not in_service(state, "shuffler"):
+    if state.method is Method.HAND and not in_service(state, "shuffler") and hand_needs_shuffler(state):
         return Refusal(
             "dealing from the hand requires a shuffler, and it is out of service",
             "a shoe is used",
@@ -285,4 +304,13 @@ def cannot_start(state: State, now_ms: int) -> Refusal | None:
         or rack_occupied(state, name)  # before the next, which does not say where the other deck is
         or other_deck_not_in_shuffler(state)
         or stub_overdue(state)
+        or deck_finished(state, name)
     )
+
+
+@enforces(Rule.CUT_CARD)
+def deck_finished(state: State, name: str) -> Refusal | None:
+    """Refuse another round from a deck whose cut card has come out, once all rounds that may follow are over."""
+    if state.decks[name].rounds_left:
+        return None
+    return Refusal(f"the cut card of deck {name} has come out", "the deck has been shuffled", (Rule.CUT_CARD,))

@@ -24,7 +24,8 @@ from controller.core.events.rounds import (
 from controller.core.names import place_name, plural
 from controller.core.rules.counting import impossible, stands, unlikely_hand
 from controller.core.rules.gathering import lock_out
-from controller.core.rules.guards import SOURCE
+from controller.core.rules.guards import SOURCE, has_rule
+from controller.core.state import State
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 
@@ -32,11 +33,16 @@ from controller.games.rulebook import Rule
 @enforces(
     Rule.SECOND_FACE_UP, Rule.WRONG_NUMBER, Rule.DEALER_EXPOSED, Rule.SHOE_STOPS, Rule.MISDEALT, Rule.NOT_MISDEALT
 )
-def void(d: Decision, *rules: Rule, reason: str) -> None:
-    """The round is void. The steps that follow are derived from the ledger: see gathering.py."""
+def void(d: Decision, *rules: Rule, reason: str, keeps: bool = False) -> None:
+    """The round is void. The steps that follow are derived from the ledger: see gathering.py.
+
+    `keeps`: the cards that are left to deal stay where they are, in games whose deck lasts several rounds.
+    """
     if d.state.round and d.may(RoundVoided, d.state.round.deck):
         why = list(cite(d.state, rules))
-        d.emit(RoundVoided(round=d.round.number, deck=d.round.deck, reason=reason, why=why), *rules)
+        whole = ledger.MISSING not in d.state.decks[d.round.deck].cards
+        keeps = keeps and d.state.setup.game.keeps_dealing and whole
+        d.emit(RoundVoided(round=d.round.number, deck=d.round.deck, reason=reason, why=why, keeps=keeps), *rules)
 
 
 @enforces(Rule.FACE_UP, Rule.SECOND_FACE_UP)
@@ -66,6 +72,8 @@ def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
     automated shoe deals another card to a hand whose stack was already taken.
     """
     source, cards = SOURCE[d.round.method], d.state.decks[d.round.deck].cards
+    if not has_rule(d.state, Rule.FACE_UP):
+        return no_such_rule(d.state, "a card that is found face up")
     if act.target and act.target not in {stack.target for stack in d.round.plan}:
         return no_such_hand(act.target)
     if d.round.dealt >= len(d.round.plan):
@@ -86,6 +94,11 @@ def report_face_up(d: Decision, act: ReportFaceUp) -> Refusal | None:
     return None
 
 
+def no_such_rule(state: State, what: str) -> Refusal:
+    """Refuse to report what the rules of this game do not know."""
+    return Refusal(f"{state.setup.game.name} has no rule for {what}", "the game has such a rule")
+
+
 def no_such_hand(target: str) -> Refusal:
     """Refuse a hand that is not dealt in this round."""
     return Refusal(f"{place_name(target)} has no hand in this round", "a hand of this round is named", (Rule.SEATS,))
@@ -97,13 +110,15 @@ def drawn_in_error(d: Decision, act: ReportDrawnInError) -> Refusal | None:
     """The card is set aside, face down, and dealt next."""
     source = SOURCE[d.round.method]
     cards = d.state.decks[d.round.deck].cards
+    if not has_rule(d.state, Rule.DRAWN_IN_ERROR):
+        return no_such_rule(d.state, "a card that is drawn in error")
     if not cards.get(source) or cards.get(ledger.ASIDE):
         return Refusal(
             "a card drawn in error is already set aside, or no card is left",
             "that card has been dealt",
             (Rule.DRAWN_IN_ERROR,),
         )
-    if d.round.dealt >= len(d.round.plan):
+    if d.round.dealt >= len(d.round.plan) and not d.state.setup.game.keeps_dealing:
         return Refusal("all hands have their cards", "cards are still to be dealt", (Rule.DRAWN_IN_ERROR,))
     moves = [(source, ledger.ASIDE, 1)]
     d.emit(CardDrawnInError(round=d.round.number, deck=d.round.deck, moves=moves, who=act.who), Rule.DRAWN_IN_ERROR)
@@ -129,7 +144,8 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
         HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),
         Rule.WRONG_NUMBER,
     )
-    void(d, Rule.WRONG_NUMBER, reason=f"{place_name(act.target)} has {plural(act.cards, 'card')} instead of {share}")
+    reason = f"{place_name(act.target)} has {plural(act.cards, 'card')} instead of {share}"
+    void(d, Rule.WRONG_NUMBER, reason=reason, keeps=True)
     return None
 
 
@@ -137,6 +153,8 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
 @handles(ReportDealerExposed)
 def dealer_exposed(d: Decision, act: ReportDealerExposed) -> Refusal | None:
     """One of the dealer's cards was exposed too early."""
+    if not has_rule(d.state, Rule.DEALER_EXPOSED):
+        return no_such_rule(d.state, "a dealer's card that is exposed")
     d.emit(DealerCardExposed(round=d.round.number, who=act.who), Rule.DEALER_EXPOSED)
     void(d, Rule.DEALER_EXPOSED, reason="one of the dealer's cards was exposed too early")
     return None

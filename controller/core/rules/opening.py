@@ -53,7 +53,7 @@ from controller.core.rules.gathering import lock_out
 from controller.core.rules.guards import decks_wanted, in_service, inside, moved_by, self_reshuffling
 from controller.core.rules.unexpected_cards import look_inside
 from controller.core.rules.warnings import cause_gone, warn
-from controller.core.setup import setup_fault
+from controller.core.setup import setup_fault, stored
 from controller.core.state import Deck, deck_with_back
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver
@@ -70,10 +70,7 @@ def configure(d: Decision, act: Configure) -> Refusal | None:
     if refusal:
         return refusal
     backs = tuple(stored_name(back) for back in act.setup.backs)
-    setup = msgspec.to_builtins(
-        msgspec.structs.replace(act.setup, backs=backs), str_keys=True, order="deterministic"
-    )  # as it will be read back from the journal
-    d.emit(TableConfigured(setup=setup, who=act.who))
+    d.emit(TableConfigured(setup=stored(msgspec.structs.replace(act.setup, backs=backs)), who=act.who))
     return None
 
 

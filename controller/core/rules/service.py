@@ -34,7 +34,7 @@ from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableSt
 from controller.core.refusal import Refusal
 from controller.core.rules.commands import give
 from controller.core.rules.gathering import shuffle_again
-from controller.core.rules.guards import STOPS, in_service, inside
+from controller.core.rules.guards import STOPS, hand_needs_shuffler, in_service, inside
 from controller.core.rules.links import refuse
 from controller.core.rules.opening import pass_turn
 from controller.core.rules.unexpected_cards import harmed, look_inside
@@ -205,7 +205,7 @@ def change_method(d: Decision, act: ChangeMethod) -> Refusal | None:
             "a floorperson has recorded that it has been",
             (Rule.OUT_OF_SERVICE,),
         )
-    if act.method is Method.HAND and not in_service(state, "shuffler"):
+    if act.method is Method.HAND and not in_service(state, "shuffler") and hand_needs_shuffler(state):
         return Refusal(
             "dealing from the hand requires a shuffler in service",
             "the shuffler is in service",

@@ -48,6 +48,7 @@ from controller.core.rules.guards import (
     not_due,
     over_age,
     self_reshuffling,
+    stored_in_shuffler,
     warned,
     wrong_number_of_decks,
 )
@@ -70,7 +71,7 @@ def waits_for_shuffler(state: State, name: str) -> bool:
     deck = state.decks[name]
     if deck.state in (DeckState.STACKED, DeckState.RACKED):
         return True
-    other = decks_wanted(state) > 1 and deck.back != state.due
+    other = decks_wanted(state) > 1 and deck.back != state.due and stored_in_shuffler(state)
     return deck.state in (DeckState.MIXED, DeckState.CUT) and (counts(state) or other)
 
 

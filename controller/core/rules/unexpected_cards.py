@@ -23,7 +23,7 @@ from controller.core.rules.irregular import void
 from controller.core.rules.warnings import warn
 from controller.core.state import State, due_deck
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Place, Release, Shuffle
+from firmware_bridge.wire.messages import Deliver, Dispense, Eject, Place, Release, Shuffle, StackCommand
 
 # Hands may reach a deck that is being gathered or is waiting to be shuffled.
 NOT_HARMED: Final = (*GATHERED_STATES, DeckState.INFEED)
@@ -142,7 +142,7 @@ def _emptied_by_cycle(state: State, name: str, place: str, there: int) -> bool:
     """Whether the device's current cycle takes the last cards from this place."""
     given = state.devices[name].doing
     command = given.command if given else None
-    if isinstance(command, Dispense):
+    if isinstance(command, StackCommand):
         return place == ledger.SHOE and command.cards >= there
     if isinstance(command, Release):
         return place == ledger.HELD

@@ -33,6 +33,7 @@ from firmware_bridge.wire.messages import (
     Refused,
     SelfTest,
     Shuffle,
+    StackCommand,
     StackPresented,
     Status,
     describe_message,
@@ -73,7 +74,7 @@ def start(talk: Talk, command: Command) -> Steps[bytes]:
             raise Failed(f"{said}, but Status shows no reason for it: {describe_message(after)}")
         raise Skipped(said)
     talk.note = f"with {type(command).__name__}"
-    if isinstance(command, Dispense):
+    if isinstance(command, StackCommand):
         talk.stacks.append(command.id)
     return answer
 

@@ -15,6 +15,7 @@ from firmware_bridge.wire.messages import (
     Deliver,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     Indicate,
     Light,
     Lock,
@@ -248,6 +249,8 @@ def command_not_able(talk: Talk) -> Steps[None]:
         yield from _not_able(talk, Deliver(talk.next_id(), boot))
     if not greeting.can(Capability.HOLDS_STACK):
         yield from _not_able(talk, Release(talk.next_id(), boot))
+    if greeting.role != DeviceRole.SHOE or not greeting.can(Capability.RECOGNISES):
+        yield from _not_able(talk, DispenseFaceUp(talk.next_id(), boot, 1))
     yield from talk.turn(greeting, as_found, as_found)
 
 

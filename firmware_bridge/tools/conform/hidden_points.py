@@ -1,4 +1,5 @@
-"""The points about hidden cards: a device says what a card is only when it is asked, and once the card was taken."""
+"""The points about hidden cards: a device says what a card is only if it is dealt face up, or when it is asked and the
+card was taken."""
 
 from __future__ import annotations
 
@@ -24,16 +25,22 @@ from firmware_bridge.wire.messages import (
     AskCards,
     Capability,
     CardKinds,
+    CardsShown,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     Message,
     NoAnswer,
+    Outcome,
+    Place,
     Reason,
     StackTaken,
     describe_message,
     message_number,
 )
 
+FACE_UP = 2  # cards that are dealt face up
+UNRECOGNISED = -1
 ELEMENTS = {message_number(kind): 1 + len(kind.__struct_fields__) for kind in ALL_MESSAGES}
 
 
@@ -108,6 +115,49 @@ def _stack(talk: Talk, greeting: Greeting) -> Steps[int]:
     _no_answer(answer, Reason.NOT_TAKEN, "while the cards move")
     yield from ended(talk, command)
     return command.id
+
+
+@point("cards.face_up", "Commands", "DispenseFaceUp reports the kinds of its cards, once, by CardsShown.",
+       limit_s=WITH_HANDS_S, with_cards=True)  # fmt: skip
+def cards_face_up(talk: Talk) -> Steps[None]:
+    """Before StackPresented. Whether they are the right kinds can only be checked if somebody takes the cards."""
+    greeting = yield from greet_idle(talk)
+    if not recognising_shoe(greeting):
+        raise Skipped("the device is not a shoe with RECOGNISES")
+    if talk.interactive:
+        yield from clear_exit(talk)
+    status = yield from talk.status()
+    if status.exit_cards > 0 or 0 <= status.inside_cards < FACE_UP:
+        raise Skipped("the shoe has too few cards, or its exit is not empty")
+    command = DispenseFaceUp(talk.next_id(), greeting.boot, FACE_UP)
+    yield from start(talk, command)
+    done = yield from ended(talk, command)
+    if done.outcome is not Outcome.COMPLETE:
+        raise Skipped(f"{describe_message(command)} ended with {done.outcome.name}")
+    shown = _shown(talk, command)
+    if talk.interactive and not (yield from _taken(talk, command.id, 0)):
+        yield from talk.by_hand(HandTask.TAKE)
+    if not (yield from _taken(talk, command.id, QUIET_S)):
+        talk.note = "nobody took the cards, so their kinds were not compared"
+        return
+    answer = yield from cards_of(talk, command.id)
+    same = isinstance(answer, CardKinds) and sorted(answer.kinds) == sorted(shown.kinds)
+    if not same and UNRECOGNISED not in shown.kinds:
+        raise Failed(f"{describe_message(shown)}, but AskCards got {describe_message(answer)}")
+    talk.note = "with cards that were taken"
+
+
+def _shown(talk: Talk, command: DispenseFaceUp) -> CardsShown:
+    """What was shown of a stack that was dealt face up, if all its events are as the protocol has them."""
+    events = [event for event in map(read, talk.events) if getattr(event, "command", 0) == command.id]
+    names = [type(event).__name__ for event in events if not isinstance(event, StackTaken)]
+    if names != ["CardsShown", "StackPresented", "CycleDone"]:
+        raise Failed(f"{describe_message(command)}: expected CardsShown, StackPresented, CycleDone; got {names}")
+    shown = events[0]
+    assert isinstance(shown, CardsShown)
+    if shown.place is not Place.EXIT or len(shown.kinds) != command.cards:
+        raise Failed(f"{describe_message(shown)}: expected {command.cards} kinds, at EXIT")
+    return shown
 
 
 def _taken(talk: Talk, command: int, within: float) -> Steps[Message | None]:

@@ -8,12 +8,14 @@ from firmware_bridge.tools.conform.point import point
 from firmware_bridge.tools.conform.reading import NO_EVENTS, Greeting, Skipped, must_be_refused
 from firmware_bridge.tools.conform.talk import FILL_MAX, Talk
 from firmware_bridge.wire.messages import (
+    LARGEST_PACK,
     Capability,
     ClearJam,
     Command,
     Deliver,
     DeviceRole,
     Dispense,
+    DispenseFaceUp,
     Mode,
     Reason,
     SelfTest,
@@ -21,8 +23,6 @@ from firmware_bridge.wire.messages import (
     Status,
     describe_message,
 )
-
-DECK = 53
 
 
 def greet_ready(talk: Talk) -> Steps[tuple[Greeting, Status]]:
@@ -45,15 +45,17 @@ def _cards(status: Status) -> str:
     return ", ".join(f"{place} {getattr(status, place + '_cards')}" for place in places)
 
 
-@point("cards.bad_count", "Commands", "Dispense of fewer than 1 or more than 53 cards gets BAD_ARGUMENT.",
+@point("cards.bad_count", "Commands", "A stack of no cards, more than 520, or more than 64 face up gets BAD_ARGUMENT.",
        limit_s=LIMIT_S, with_cards=True)  # fmt: skip
 def cards_bad_count(talk: Talk) -> Steps[None]:
     """Checked before the cards."""
     greeting, status = yield from greet_ready(talk)
     if greeting.role != DeviceRole.SHOE:
         raise Skipped("only a shoe can dispense")
-    for cards in (0, -1, DECK + 1):
-        yield from refused_with_cards(talk, Dispense(talk.next_id(), greeting.boot, cards), Reason.BAD_ARGUMENT, status)
+    for kind in (Dispense, DispenseFaceUp) if greeting.can(Capability.RECOGNISES) else (Dispense,):
+        for cards in (0, -1, kind.most_cards + 1):
+            command = kind(talk.next_id(), greeting.boot, cards)
+            yield from refused_with_cards(talk, command, Reason.BAD_ARGUMENT, status)
 
 
 @point(
@@ -64,18 +66,20 @@ def cards_bad_count(talk: Talk) -> Steps[None]:
     with_cards=True,
 )
 def cards_no_cards(talk: Talk) -> Steps[None]:
-    """One card more than available, or an empty place."""
+    """An empty place; or from a shoe one card more than available, and the largest pack, whatever it has room for."""
     greeting, status = yield from greet_ready(talk)
-    id, boot = talk.next_id(), greeting.boot
-    if greeting.role == DeviceRole.SHOE and 0 <= status.inside_cards < DECK:
-        command: Command = Dispense(id, boot, status.inside_cards + 1)
+    boot = greeting.boot
+    commands: list[Command] = []
+    if greeting.role == DeviceRole.SHOE and 0 <= status.inside_cards < LARGEST_PACK:
+        commands = [Dispense(talk.next_id(), boot, cards) for cards in (status.inside_cards + 1, LARGEST_PACK)]
     elif greeting.role == DeviceRole.SHUFFLER and status.infeed_cards == 0:
-        command = Shuffle(id, boot)
+        commands = [Shuffle(talk.next_id(), boot)]
     elif greeting.role == DeviceRole.SHUFFLER and status.output_cards == 0:
-        command = Deliver(id, boot)
-    else:
+        commands = [Deliver(talk.next_id(), boot)]
+    if not commands:
         raise Skipped(f"no place has too few cards: {_cards(status)}")
-    yield from refused_with_cards(talk, command, Reason.NO_CARDS, status)
+    for command in commands:
+        yield from refused_with_cards(talk, command, Reason.NO_CARDS, status)
 
 
 @point("cards.occupied", "Commands", "A cycle that would move cards onto others is refused.",

@@ -9,7 +9,7 @@ class HandTask(enum.Enum):
     """One thing that only hands can do. The value is how the person is asked."""
 
     TAKE = "Take all cards from the exit."
-    LOAD = "Put a deck of 53 cards into the device, face down: into the infeed of a shuffler, into a shoe."
+    LOAD = "Put a deck of cards into the device, face down: into the infeed of a shuffler, into a shoe."
     ADD = "Put a few cards into the infeed."
     EMPTY_SHOE = "Take all cards out of the shoe that this shuffler feeds."
     OPEN = "Open the door of the device."

@@ -20,6 +20,7 @@ from firmware_bridge.wire.messages import (
     Reason,
     Refused,
     Shuffle,
+    StackCommand,
     Status,
     decode_from_device,
     describe_message,
@@ -150,7 +151,7 @@ def explains(status: Status, command: Command, reason: Reason) -> bool:
 
 
 def _too_few(status: Status, command: Command) -> bool:
-    if isinstance(command, Dispense):
+    if isinstance(command, StackCommand):
         return status.inside_cards < command.cards
     if isinstance(command, Shuffle | Deliver):
         return (status.infeed_cards if isinstance(command, Shuffle) else status.output_cards) <= 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from firmware_bridge.tools.conform.cards_points import LIMIT_S, ended, start
-from firmware_bridge.tools.conform.hindrance_points import DECK, greet_ready, refused_with_cards
+from firmware_bridge.tools.conform.hindrance_points import greet_ready, refused_with_cards
 from firmware_bridge.tools.conform.link_talk import Steps
 from firmware_bridge.tools.conform.point import point
 from firmware_bridge.tools.conform.reading import Greeting, Skipped, must_be_refused
 from firmware_bridge.tools.conform.talk import Talk
 from firmware_bridge.wire.messages import (
+    LARGEST_PACK,
     Capability,
     ClearJam,
     Command,
@@ -82,8 +83,8 @@ def _with_two_reasons(talk: Talk, greeting: Greeting, status: Status) -> list[tu
     boot = greeting.boot
     found: list[tuple[Command, Reason]] = []
     if greeting.role == DeviceRole.SHOE and status.exit_cards > 0:
-        found.append((Dispense(talk.next_id(), boot, DECK + 1), Reason.BAD_ARGUMENT))
-        if 0 <= status.inside_cards < DECK:
+        found.append((Dispense(talk.next_id(), boot, LARGEST_PACK + 1), Reason.BAD_ARGUMENT))
+        if 0 <= status.inside_cards < LARGEST_PACK:
             found.append((Dispense(talk.next_id(), boot, status.inside_cards + 1), Reason.NO_CARDS))
         if greeting.can(Capability.HOLDS_STACK) and status.held_cards == 0:
             found.append((Release(talk.next_id(), boot), Reason.NOTHING_HELD))

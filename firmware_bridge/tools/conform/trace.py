@@ -11,6 +11,7 @@ from firmware_bridge.wire.messages import (
     Capability,
     CardFaceUp,
     CardsCounted,
+    CardsShown,
     Command,
     Counters,
     CycleDone,
@@ -53,7 +54,7 @@ OF_A_SEQUENCE = (CardsCounted, StackPresented, CycleDone, Jam, Fault, Door, Powe
 # Elements of these events, with the message number. One more would be a field that version 1 does not have.
 ELEMENTS = {
     message_number(kind): len(kind.__struct_fields__) + 1
-    for kind in (CardsCounted, CycleDone, StackPresented, StackTaken, CardFaceUp, Jam)
+    for kind in (CardsCounted, CycleDone, StackPresented, StackTaken, CardFaceUp, CardsShown, Jam)
 }
 
 
@@ -226,6 +227,8 @@ def check_secrets(data: bytes, greeting: Greeting, *, dealt: bool) -> None:
         raise Failed(f"{in_words(data)} has {len(fields)} elements, but version 1 has {ELEMENTS[fields[0]]}")
     if isinstance(event, CardFaceUp):
         raise Failed(f"{in_words(data)}: face-down cards must not be reported")
+    if isinstance(event, CardsShown):
+        raise Failed(f"{in_words(data)}: only the cards of a DispenseFaceUp may be reported")
     kinds: list[int] = getattr(event, "kinds", [])
     if kinds and not greeting.can(Capability.RECOGNISES):
         raise Failed(f"{in_words(data)} has kinds, but the device has no RECOGNISES")

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from firmware_bridge.wire.messages.base import Message
 from firmware_bridge.wire.messages.enums import Light, Reason, Sound
-from firmware_bridge.wire.messages.fields import Boot, CardCount, Id, Text
+from firmware_bridge.wire.messages.fields import LARGEST_PACK, MOST_KINDS, Boot, CardCount, Id, Text
 
 
 class Command(Message):
@@ -26,10 +26,17 @@ class Deliver(Command, tag=17):
     """Move the shuffled deck from the output into the shoe, or out to the dealer."""
 
 
-class Dispense(Command, tag=18):
-    """Form a stack of this many cards and present it at the exit, or hold it inside."""
+class StackCommand(Command):
+    """Base of the commands that form a stack of cards from the shoe, of at least one card."""
+
+    most_cards: ClassVar[int] = LARGEST_PACK
 
     cards: CardCount
+
+
+class Dispense(StackCommand, tag=18):
+    """Form a stack of this many cards and present it at the exit, or hold it inside."""
+
     hold: bool = False
 
 
@@ -73,6 +80,14 @@ class Indicate(Command, tag=25):
     sound: Sound = Sound.NONE
 
 
+# Not a field of Dispense: a device that does not know the field would ignore it and deal without saying what it dealt.
+# One that does not know this command refuses it.
+class DispenseFaceUp(StackCommand, tag=26):
+    """Form a stack that is dealt face up, present it at the exit, and report its cards by `CardsShown`."""
+
+    most_cards = MOST_KINDS
+
+
 class Done(Message, tag=5):
     """Device: the command is accepted. Its results are reported by events that carry its id."""
 
@@ -87,5 +102,7 @@ class Refused(Message, tag=6):
     text: Text = ""
 
 
-AnyCommand = Shuffle | Deliver | Dispense | Release | Lock | Unlock | Eject | ClearJam | SelfTest | Indicate
+AnyCommand = (
+    Shuffle | Deliver | Dispense | Release | Lock | Unlock | Eject | ClearJam | SelfTest | Indicate | DispenseFaceUp
+)
 COMMAND_ANSWERS = (Done, Refused)

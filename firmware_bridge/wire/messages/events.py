@@ -6,7 +6,16 @@ import msgspec
 
 from firmware_bridge.wire.messages.base import Message
 from firmware_bridge.wire.messages.enums import ButtonName, Cycle, DoorState, FaultCode, Outcome, Place, PowerCause
-from firmware_bridge.wire.messages.fields import CardCount, CardKind, EventNumber, Id, Kinds, Milliseconds, Text
+from firmware_bridge.wire.messages.fields import (
+    CardCount,
+    CardKind,
+    EventNumber,
+    Id,
+    Kinds,
+    Milliseconds,
+    ShownKinds,
+    Text,
+)
 
 
 class EventMessage(Message):
@@ -95,6 +104,12 @@ class CardsPresent(EventMessage, tag=74):
     present: bool
 
 
+class CardsShown(CardsEvent, tag=75):
+    """The kinds of the cards that a DispenseFaceUp brings out, in the order in which they came; -1: not recognised."""
+
+    kinds: ShownKinds
+
+
 class UnknownEvent(EventMessage, tag=0):
     """An event of a later version or of a maker: its number counts, its content is passed on unread.
 
@@ -123,5 +138,6 @@ KnownEvent = (
     | Button
     | Fault
     | CardsPresent
+    | CardsShown
 )
 AnyEvent = KnownEvent | UnknownEvent | MalformedEvent

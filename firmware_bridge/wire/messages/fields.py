@@ -9,6 +9,8 @@ import msgspec
 VERSION = 1  # of the messages, negotiated in Hello and Welcome
 MAX_ID = 2**53 - 1  # every number: JSON and JavaScript read integers exactly up to here
 MOST_CARDS = 2**16 - 1
+LARGEST_PACK = 520  # ten decks of 52
+MOST_KINDS = 64  # in one message: the kinds of a pack, or of the cards of one stack. More would not fit
 DIGEST_BYTES = 32
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=MAX_ID)]
@@ -22,7 +24,8 @@ Text = Annotated[str, msgspec.Meta(max_length=64)]
 Digest = Annotated[bytes, msgspec.Meta(max_length=DIGEST_BYTES)]  # SHA-256 of the firmware image, or empty
 Numbers = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=255)]], msgspec.Meta(max_length=16)]
 CardKind = Annotated[int, msgspec.Meta(ge=-1, le=255)]  # of a card; -1: not recognised
-Kinds = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=MOST_CARDS)]], msgspec.Meta(max_length=53)]
+Kinds = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=MOST_CARDS)]], msgspec.Meta(max_length=MOST_KINDS)]
+ShownKinds = Annotated[list[CardKind], msgspec.Meta(max_length=MOST_KINDS)]
 Durations = Annotated[list[Milliseconds], msgspec.Meta(max_length=16)]  # by the numbers of Cycle, from 1
 Total = Annotated[int, msgspec.Meta(ge=0, le=MAX_ID)]
 

@@ -1,20 +1,13 @@
-"""Dragon Poker's hands (chapter 6), paytables (chapter 12), and the exact odds of every bet.
+"""Dragon Poker's hands (chapter 6) and paytables (chapter 12).
 
 The house chooses one of the paytables A and B for the ante bonus and for the three card bonus.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
-from fractions import Fraction
 from typing import NamedTuple
-
-from controller.games.dragon_poker import DRAGON_POKER
-from controller.games.odds import BetOdds, bet_odds
 
 GOLD = "gold dragon"
 HAND_SIZE = 3
@@ -46,6 +39,9 @@ class RankedHand(NamedTuple):
     ranks: tuple[Rank, ...]  # of the trips; of the pair and the third card; or of all three, highest first
 
 
+_PLURALS = {Rank.PHOENIX: "phoenix"}  # of the ranks whose plural has no s
+
+
 def rank_of(kind: str) -> Rank:
     """The rank of a kind of card, such as `red dragon`."""
     return Rank[kind.split()[-1].upper()]
@@ -68,6 +64,19 @@ def _ranked(ranks: Sequence[Rank]) -> RankedHand:
     if middle == low:
         return RankedHand(Category.PAIR, (low, high))
     return RankedHand(Category.HIGH_CARD, (high, middle, low))
+
+
+def hand_name(hand: RankedHand, ranks: int = 1) -> str:
+    """A hand in words: "pair of tigers". With more of its ranks: "pair of tigers with a panda"."""
+    character = hand.ranks[0].name.lower()
+    several = _PLURALS.get(hand.ranks[0], f"{character}s")
+    names = {
+        Category.TRIPS: f"three {several}",
+        Category.PAIR: f"pair of {several}",
+        Category.HIGH_CARD: f"{character} high",
+    }
+    others = " and ".join(f"a {rank.name.lower()}" for rank in hand.ranks[1:ranks])
+    return f"{names[hand.category]} with {others}" if others else names[hand.category]
 
 
 # --- paytables --------------------------------------------------------------------------------------------------------
@@ -160,76 +169,3 @@ def dragons(kinds: Sequence[str]) -> str:
     if len(found) == 2:
         return "pair of dragons"
     return "gold dragon" if GOLD in found else ""
-
-
-# --- odds -------------------------------------------------------------------------------------------------------------
-
-Copies = tuple[int, ...]  # how many cards there are of each kind
-FOLD, LOSE, TIE = "fold", "lose", "tie"
-FORFEITED, LOST = -2, -3  # antes: ante and ante bonus; these and the play wager
-EVEN_MONEY = 2  # ante and play wager both pay 1 to 1
-
-
-def odds() -> list[BetOdds]:
-    """The odds of every bet by every paytable. The main bet is played as well as possible."""
-    main = [_main_bet(name, paytable) for name, paytable in ANTE_BONUS.items()]
-    bonus = [_three_card_odds(name, paytable) for name, paytable in THREE_CARD_BONUS.items()]
-    return [*main, *bonus, *(_dragon_odds(name, pays) for name, pays in DRAGON_WAGER.items())]
-
-
-def _hands(copies: Copies) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Every hand by its kinds, and in how many ways these cards give it."""
-    for found in itertools.combinations_with_replacement(range(len(copies)), HAND_SIZE):
-        ways = math.prod(math.comb(copies[kind], found.count(kind)) for kind in set(found))
-        if ways:
-            yield tuple(DRAGON_POKER.kinds[kind] for kind in found), ways
-
-
-@functools.cache
-def _against_dealer() -> list[tuple[RankedHand, int, int, int, int]]:
-    """For every hand: its rank, its ways, and how many of the dealer's hands it beats, ties and loses to."""
-    found = []
-    ranked = functools.cache(best_hand)
-    for mine, ways in _hands(DRAGON_POKER.copies):
-        left = [number - mine.count(kind) for kind, number in zip(DRAGON_POKER.kinds, DRAGON_POKER.copies, strict=True)]
-        results = [0, 0, 0]
-        for theirs, number in _hands(tuple(left)):
-            results[_sign(ranked(mine), ranked(theirs))] += number
-        found.append((ranked(mine), ways, results[1], results[0], results[-1]))
-    return found
-
-
-def _sign(mine: RankedHand, theirs: RankedHand) -> int:
-    return (mine > theirs) - (mine < theirs)
-
-
-def _main_bet(name: str, paytable: Paytable) -> BetOdds:
-    """Ante, ante bonus and play wager. A hand is played if that loses less on average than folding it."""
-    wins = {line.outcome: line.pays + EVEN_MONEY for line in paytable}
-    ways = dict.fromkeys([*wins, TIE, LOSE, FOLD], 0)
-    for hand, number, beaten, tied, lost in _against_dealer():
-        line = pay_line(paytable, hand)
-        assert line is not None  # the last line is for any winning hand
-        deals = beaten + tied + lost
-        if Fraction(beaten * wins[line.outcome] + lost * LOST, deals) <= FORFEITED:
-            ways[FOLD] += number * deals
-            continue
-        ways[line.outcome] += number * beaten
-        ways[TIE] += number * tied
-        ways[LOSE] += number * lost
-    return bet_odds("ante, ante bonus and play", name, ways, wins | {TIE: 0, LOSE: LOST, FOLD: FORFEITED}, "the ante")
-
-
-def _three_card_odds(name: str, paytable: Paytable) -> BetOdds:
-    ways = dict.fromkeys([*(line.outcome for line in paytable), LOSE], 0)
-    for kinds, number in _hands(DRAGON_POKER.copies):
-        line = pay_line(paytable, best_hand(kinds))
-        ways[line.outcome if line else LOSE] += number
-    return bet_odds("three card bonus", name, ways, {line.outcome: line.pays for line in paytable})
-
-
-def _dragon_odds(name: str, pays: dict[str, int]) -> BetOdds:
-    ways = dict.fromkeys([*pays, LOSE], 0)
-    for kinds, number in _hands(DRAGON_POKER.copies):
-        ways[dragons(kinds) or LOSE] += number
-    return bet_odds("dragon wager", name, ways, pays)

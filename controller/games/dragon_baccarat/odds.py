@@ -1,7 +1,4 @@
-"""Dragon Baccarat Tournament: points, the table of play, payouts, and the exact odds of every bet.
-
-Rule 3.9's table of play is data here: who draws a third card follows from the points alone.
-"""
+"""Dragon Baccarat Tournament: the exact odds of every bet, for four to ten decks and any session."""
 
 from __future__ import annotations
 
@@ -9,88 +6,20 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 
+from controller.games.dragon_baccarat.hands import (
+    FEWEST_DECKS,
+    MOST_DECKS,
+    Result,
+    banker_draws,
+    player_draws,
+    points_of,
+    result,
+    total,
+)
+from controller.games.dragon_baccarat.pay import DRAGON_PAYS, PAYS, STREAKS, Dragon
 from controller.games.odds import BetOdds, bet_odds
-
-FEWEST_DECKS, MOST_DECKS = 4, 10
-DECK_SIZE = 52
-RANKS = ("ace", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "jack", "queen", "king")
-SUITS = 4
-
-PLAYER_DRAWS = range(6)  # on these points, unless either hand has a natural
-BANKER_DRAWS_ALONE = range(6)  # if the player stands
-BANKER_DRAWS: dict[int, frozenset[int]] = {  # the banker's points, and the points of the player's third card
-    0: frozenset(range(10)),
-    1: frozenset(range(10)),
-    2: frozenset(range(10)),
-    3: frozenset(range(10)) - {8},
-    4: frozenset(range(2, 8)),
-    5: frozenset(range(4, 8)),
-    6: frozenset((6, 7)),
-}
-NATURAL = 8  # points of the first two cards, or more
-
-
-class Result(StrEnum):
-    """How a round ends."""
-
-    PLAYER = "player"
-    BANKER = "banker"
-    TIE = "tie"
-
-
-class Dragon(StrEnum):
-    """The longest streak of a session, as the dragon bets name it."""
-
-    RUBY = "ruby dragon"
-    GOLDEN = "golden dragon"
-    ROYAL = "royal dragon"
-
-
-STREAKS: dict[Dragon, int] = {Dragon.RUBY: 5, Dragon.GOLDEN: 6, Dragon.ROYAL: 7}  # wins in a row, at least
-PAYS = {Result.PLAYER: 1, Result.BANKER: 1, Result.TIE: 8}
-PAIR_PAYS = 11
-DRAGON_PAYS = {Dragon.RUBY: 2, Dragon.GOLDEN: 4, Dragon.ROYAL: 10}
-ANY_DRAGON_PAYS = {Dragon.RUBY: 1, Dragon.GOLDEN: 2, Dragon.ROYAL: 5}
-
-
-def points_of(rank: str) -> int:
-    """The points of a card: an ace is 1, ten and pictures are 0."""
-    points = RANKS.index(rank) + 1
-    return points if points < 10 else 0
-
-
-def total(points: Sequence[int]) -> int:
-    """The points of a hand: the last digit of the sum."""
-    return sum(points) % 10
-
-
-def has_natural(player: int, banker: int) -> bool:
-    """Whether the points of the first two cards of either hand end the round."""
-    return max(player, banker) >= NATURAL
-
-
-def player_draws(player: int, banker: int) -> bool:
-    """Whether the player gets a third card, by the points of the first two cards of each hand."""
-    return not has_natural(player, banker) and player in PLAYER_DRAWS
-
-
-def banker_draws(player: int, banker: int, third: int | None) -> bool:
-    """Whether the banker gets a third card; `third` has the points of the player's third card, if there is one."""
-    if has_natural(player, banker):
-        return False
-    return banker in BANKER_DRAWS_ALONE if third is None else third in BANKER_DRAWS.get(banker, ())
-
-
-def result(player: int, banker: int) -> Result:
-    """Who wins with these points."""
-    if player == banker:
-        return Result.TIE
-    return Result.PLAYER if player > banker else Result.BANKER
-
-
-# --- odds -------------------------------------------------------------------------------------------------------------
+from controller.games.standard_cards import KINDS, RANKS, SUITS
 
 LOSE, RETURNED = "lose", "tie, returned"
 LONGEST_SESSION = 200  # rounds; more than a pack of ten decks lasts
@@ -117,8 +46,8 @@ def odds(decks: int = 8, session: int = 0) -> list[BetOdds]:
 
 def round_results(decks: int) -> Counter[Result]:
     """In how many of all ordered deals of six cards from a full pack a round ends with each result."""
-    cards = decks * DECK_SIZE
-    copies = Counter(points_of(rank) for rank in RANKS for _ in range(SUITS * decks))
+    cards = decks * len(KINDS)
+    copies = Counter(points_of(rank) for rank in RANKS for _ in range(len(SUITS) * decks))
     found: Counter[Result] = Counter()
     pairs = list(itertools.combinations_with_replacement(range(10), 2))
     for mine, theirs in itertools.product(pairs, pairs):
@@ -164,10 +93,10 @@ def _round_odds(side: Result, name: str, results: Counter[Result]) -> BetOdds:
 
 
 def _pair_odds(side: Result, name: str, decks: int) -> BetOdds:
-    cards = decks * DECK_SIZE
-    pairs = len(RANKS) * math.perm(SUITS * decks, 2)
+    cards = decks * len(KINDS)
+    pairs = len(RANKS) * math.perm(len(SUITS) * decks, 2)
     ways = {"pair": pairs, LOSE: math.perm(cards, 2) - pairs}
-    return bet_odds(f"{side} pair", name, ways, {"pair": PAIR_PAYS})
+    return bet_odds(f"{side} pair", name, ways, {"pair": PAYS[f"{side} pair"]})
 
 
 def _dragon_odds(side: Result | None, name: str, results: Counter[Result], session: int) -> BetOdds:
@@ -189,6 +118,6 @@ def _dragon_odds(side: Result | None, name: str, results: Counter[Result], sessi
         ended[longest] += ways
     dragons = {str(dragon): ended[streak] for dragon, streak in STREAKS.items()}
     dragons[LOSE] = ended.total() - sum(dragons.values())
-    pays = DRAGON_PAYS if side else ANY_DRAGON_PAYS
-    bet = f"{side or 'any'} dragon, {session} rounds"
-    return bet_odds(bet, name, dragons, {str(dragon): number for dragon, number in pays.items()})
+    bet = f"{side or 'any'} dragon"
+    pays = {str(dragon): number for dragon, number in DRAGON_PAYS[bet].items()}
+    return bet_odds(f"{bet}, {session} rounds", name, dragons, pays)

@@ -1,27 +1,12 @@
-"""Dragon Poker: its deck, its dealing programmes, and its rulebook.
+"""Dragon Poker's rulebook.
 
 The clauses are those of the rules of play; their text here is a summary in our own words.
 """
 
 from __future__ import annotations
 
-from controller.games.game import DEALER, PLAYERS, Deal, Game, Method
+from controller.games.game import Method
 from controller.games.rulebook import Rule, Rulebook
-
-_ONE_BY_ONE = (Deal(PLAYERS, 1), Deal(DEALER, 1)) * 3
-
-DRAGON_POKER = Game(
-    name="Dragon Poker",
-    kinds=("red dragon", "blue dragon", "gold dragon", "phoenix", "tiger", "panda", "monkey", "rabbit"),
-    copies=(3, 3, 1, 7, 8, 9, 10, 12),
-    deck_size=53,
-    most_seats=6,
-    programme={
-        Method.AUTOMATED_SHOE: (Deal(PLAYERS, 3), Deal(DEALER, 3, last=True)),
-        Method.MANUAL_SHOE: _ONE_BY_ONE,
-        Method.HAND: _ONE_BY_ONE,
-    },
-)
 
 
 def _by_method(manual_shoe: str, hand: str, automated_shoe: str) -> dict[Method, str]:
@@ -53,6 +38,7 @@ CLAUSES = {
     "5.H": "An idle table has its cards out of shoe and rack and spread; the next player sees a new opening.",
     "5.I": "An approved device may reshuffle and count the cards by itself.",
     "5.J": "With such a device there is no cut, no recut, and no spreading while the table is idle.",
+    "7.D": "A player bets ante and ante bonus in equal amounts, and may add a three card bonus and a dragon wager.",
     "8": "Cards may be dealt from a manual shoe, one at a time, after the bets are closed.",
     "8.E": "Manual shoe without a counting shuffler: the stub is counted at least once in five rounds.",
     "8.F": "Manual shoe: a stub with the right number of cards goes to the rack unexposed.",
@@ -74,7 +60,9 @@ CLAUSES = {
     "10.E": "Automated shoe: if the stub is wrong, the dealer finds out whether cards were misdealt.",
     "10.F": "Automated shoe: if cards were misdealt and all are present, the round is void and wagers are returned.",
     "10.G": "Automated shoe: if cards were not misdealt, the round is void, wagers are returned, and the deck leaves.",
+    "11.B": "Clockwise from the dealer's left, each player makes a play wager equal to the ante, or forfeits.",
     "11.D(2)": "The dealer's cards are shown after all players have acted.",
+    "11.D(3)": "Wagers are settled from the dealer's right: three card bonus, dragon wager, then the comparison.",
     "11.E": "Cards are collected so that every hand can be reconstructed.",
     "13.A": "A card found face up during the deal is not used: it goes to the rack and another takes its place.",
     "13.B": "A second face-up card in the same deal voids it: wagers are returned and the cards reshuffled.",
@@ -116,7 +104,10 @@ RULEBOOK = Rulebook(
         Rule.HAND_NEEDS_SHUFFLER: "9.A(1)",
         Rule.DEAL_STACKS: "10.B(1)(2)",
         Rule.DEALER_STACK: "10.B(3)(4)",
+        Rule.BETS: "7.D",
+        Rule.DECISIONS: "11.B",
         Rule.REVEAL_DEALER: "11.D(2)",
+        Rule.SETTLEMENT: "11.D(3)",
         Rule.COLLECT_HANDS: "11.E",
         Rule.FACE_UP: "13.A",
         Rule.SECOND_FACE_UP: "13.B",

@@ -1,0 +1,171 @@
+"""How the events of a game's own procedure change the state."""
+# mypyc
+
+from __future__ import annotations
+
+from controller.core import ledger
+from controller.core.changes.change import changes
+from controller.core.events.play import (
+    BetRecorded,
+    CardDue,
+    CardsCorrected,
+    CardsEntered,
+    CardsSeen,
+    CutCardAppeared,
+    DecisionTakenBack,
+    DeckFinished,
+    HandDecided,
+    RoundSettled,
+    SessionEnded,
+    StockReshuffled,
+)
+from controller.core.events.rounds import PlannedStack
+from controller.core.state import Round, State
+from controller.games import described
+from controller.games.record import Decided
+
+
+def _now(state: State) -> Round:
+    assert state.round is not None, "an event of a round, but there is no round"
+    return state.round
+
+
+@changes(BetRecorded)
+def _bet(state: State, event: BetRecorded) -> None:
+    hand = ledger.seat(event.seat)
+    bets = state.bets.setdefault(hand, {})
+    bets.pop(event.bet, None)
+    if event.amount:
+        bets[event.bet] = event.amount
+    elif not bets:
+        del state.bets[hand]
+
+
+def forget_bets(state: State) -> None:
+    """A round is over, or none will be played: only the bets of a whole session stay."""
+    session = described(state.setup.game).session_bets
+    stay = {hand: {bet: n for bet, n in bets.items() if bet in session} for hand, bets in state.bets.items()}
+    state.bets = {hand: bets for hand, bets in stay.items() if bets}
+
+
+@changes(CardDue)
+def _due(state: State, event: CardDue) -> None:
+    _now(state).plan.append(PlannedStack(event.target, 1, face_up=event.face_up))
+
+
+@changes(CardsSeen)
+def _seen(state: State, event: CardsSeen) -> None:
+    device = state.devices[event.device]
+    for given in (device.doing, device.at_exit):
+        if given and given.id == event.command:
+            given.seen = list(event.kinds)
+
+
+def add_kinds(state: State, round_: Round, target: str, kinds: list[str]) -> None:
+    """These cards of a hand were seen."""
+    round_.kinds.setdefault(target, []).extend(kinds)
+    deck = state.decks.get(round_.deck)
+    if deck:
+        for kind in kinds:
+            deck.seen[kind] = deck.seen.get(kind, 0) + 1
+
+
+def _remove_kinds(state: State, round_: Round, target: str, kinds: list[str]) -> None:
+    del round_.kinds[target][len(round_.kinds[target]) - len(kinds) :]
+    deck = state.decks.get(round_.deck)
+    if deck:
+        for kind in kinds:
+            deck.seen[kind] -= 1
+
+
+@changes(CardsEntered)
+def _entered(state: State, event: CardsEntered) -> None:
+    round_ = _now(state)
+    add_kinds(state, round_, event.target, event.kinds)
+    round_.entered = event.target
+    left = round_.unseen.get(event.target, 0) - len(event.kinds)
+    if left > 0:
+        round_.unseen[event.target] = left
+    else:
+        round_.unseen.pop(event.target, None)
+
+
+@changes(CardsCorrected)
+def _corrected(state: State, event: CardsCorrected) -> None:
+    round_ = _now(state)
+    _remove_kinds(state, round_, event.target, event.was)
+    add_kinds(state, round_, event.target, event.kinds)
+    del round_.plan[round_.dealt + (1 if round_.in_hand else 0) :]  # what was due followed from the wrong card
+
+
+@changes(HandDecided)
+def _decided(state: State, event: HandDecided) -> None:
+    round_ = _now(state)
+    round_.decisions.append(Decided(event.target, event.choice, event.number, tuple(event.kinds)))
+    round_.plan += event.deals
+    round_.decided_deals = len(event.deals)
+    round_.decided_at, round_.decided_turned = round_.dealt, bool(event.turned and event.kinds)
+    if event.kinds and event.turned:
+        add_kinds(state, round_, event.target, event.kinds)
+    elif event.turned:
+        _turned_over(state, round_, event.target, event.turned)
+
+
+def _turned_over(state: State, round_: Round, target: str, number: int) -> None:
+    """Hidden cards are face up now: the shoe is asked which they are, if it knows; otherwise they are entered."""
+    for device in state.devices.values():
+        for stack in device.dealt:
+            if stack.round == round_.number and stack.target == target and not stack.wanted:
+                stack.wanted = True
+                return
+    round_.unseen[target] = round_.unseen.get(target, 0) + number
+
+
+@changes(DecisionTakenBack)
+def _taken_back(state: State, event: DecisionTakenBack) -> None:
+    round_ = _now(state)
+    last = round_.decisions.pop()
+    if event.turned:
+        _remove_kinds(state, round_, event.target, list(last.kinds))
+    if round_.decided_deals:
+        del round_.plan[-round_.decided_deals :]
+    round_.decided_deals, round_.decided_turned = 0, False
+    round_.acted = False
+
+
+@changes(StockReshuffled)
+def _reshuffled(state: State, event: StockReshuffled) -> None:
+    _now(state).reshuffles += 1
+
+
+@changes(SessionEnded)
+def _session_ended(state: State, event: SessionEnded) -> None:
+    session = described(state.setup.game).session_bets
+    for hand, bets in list(state.bets.items()):
+        state.bets[hand] = {bet: amount for bet, amount in bets.items() if bet not in session}
+        if not state.bets[hand]:
+            del state.bets[hand]
+    state.carried = event.carried
+
+
+@changes(DeckFinished)
+def _finished(state: State, event: DeckFinished) -> None:
+    round_ = _now(state)
+    round_.keeps, round_.last = False, True
+    state.due = event.next_back
+
+
+@changes(RoundSettled)
+def _settled(state: State, event: RoundSettled) -> None:
+    round_ = _now(state)
+    round_.settled, round_.result, round_.payments = True, event.result, list(event.payments)
+    if event.carried is not None:
+        state.carried = event.carried
+
+
+@changes(CutCardAppeared)
+def _cut_card(state: State, event: CutCardAppeared) -> None:
+    state.decks[event.deck].rounds_left = event.rounds
+    if state.round and not event.rounds:
+        state.round.last = True
+        state.due = event.next_back

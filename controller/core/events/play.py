@@ -1,0 +1,186 @@
+"""Events of a game's own procedure: bets, cards that are seen, decisions about hands, and the settlement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from controller.core.events.event import DeviceFact, Event, PersonEvent
+from controller.core.events.rounds import PlannedStack
+from controller.core.ledger import Move
+from controller.core.names import capital, cards, place_name, spoken
+from controller.games.payments import Payment
+
+
+class BetRecorded(PersonEvent):
+    """A player's bet was recorded, or taken back: then its amount is 0."""
+
+    kind = "bet.recorded"
+    seat: int
+    bet: str
+    amount: int
+
+    def sentence(self) -> str:
+        if not self.amount:
+            return f"Seat {self.seat} has no {self.bet} bet."
+        return f"Seat {self.seat} bets {self.amount} on {self.bet}."
+
+
+class CardDue(Event):
+    """The rules of the game call for another card."""
+
+    kind = "card.due"
+    round: int
+    target: str
+    why: str
+    face_up: bool = False
+
+    def sentence(self) -> str:
+        return f"{capital(place_name(self.target))} gets a card: {self.why}."
+
+
+class CardsSeen(DeviceFact):
+    """The shoe recognised cards that it put out face up."""
+
+    kind = "cards.seen"
+    command: int
+    kinds: list[str]
+
+    def sentence(self) -> str:
+        return f"The {self.device} put out: {', '.join(self.kinds)}."
+
+
+class CardsEntered(PersonEvent):
+    """The dealer entered which cards a hand has."""
+
+    kind = "cards.entered"
+    round: int
+    deck: str
+    target: str
+    kinds: list[str]
+
+    def sentence(self) -> str:
+        return f"Cards of {place_name(self.target)}: {', '.join(self.kinds)}."
+
+
+class CardsCorrected(PersonEvent):
+    """A card that was entered last was another one."""
+
+    kind = "cards.corrected"
+    round: int
+    deck: str
+    target: str
+    was: list[str]
+    kinds: list[str]
+
+    def sentence(self) -> str:
+        return f"Corrected for {place_name(self.target)}: {', '.join(self.kinds)}, not {', '.join(self.was)}."
+
+
+class HandDecided(PersonEvent):
+    """What was decided about a hand."""
+
+    kind = "hand.decided"
+    round: int
+    deck: str
+    target: str
+    choice: str
+    number: int = 0
+    kinds: list[str] = msgspec.field(default_factory=list)
+    moves: list[Move] | None = None
+    deals: list[PlannedStack] = msgspec.field(default_factory=list)  # what is dealt next
+    turned: int = 0  # cards of the hand that the player turned over
+
+    def sentence(self) -> str:
+        what = f" ({', '.join(self.kinds)})" if self.kinds else f" ({self.number})" if self.number else ""
+        return f"{capital(place_name(self.target))}: {spoken(self.choice)}{what}."
+
+
+class DecisionTakenBack(PersonEvent):
+    """The last decision was a mistake; nothing had followed from it yet."""
+
+    kind = "decision.taken_back"
+    round: int
+    deck: str
+    target: str
+    choice: str
+    moves: list[Move] | None = None
+    turned: bool = False  # its cards were entered with the decision
+
+    def sentence(self) -> str:
+        return f"Taken back for {place_name(self.target)}: {spoken(self.choice)}."
+
+
+class RoundSettled(Event):
+    """The result of a round, what is paid in which order, and what the game remembers of it."""
+
+    kind = "round.settled"
+    round: int
+    result: str = ""
+    payments: list[Payment] = msgspec.field(default_factory=list)
+    carried: dict[str, Any] | None = None
+
+    def sentence(self) -> str:
+        return f"Round {self.round} is settled{': ' * bool(self.result)}{self.result}."
+
+
+class IrregularityReported(PersonEvent):
+    """Something went wrong that voids the round by the rules of this game."""
+
+    kind = "irregularity.reported"
+    round: int
+    irregularity: str
+
+    def sentence(self) -> str:
+        return f"Irregularity in round {self.round}: {spoken(self.irregularity)}."
+
+
+class StockReshuffled(PersonEvent):
+    """Stock and discards were counted, shuffled and cut, and are the new stock."""
+
+    kind = "stock.reshuffled"
+    round: int
+    deck: str
+    cards: int
+    moves: list[Move]
+
+    def sentence(self) -> str:
+        return f"Stock and discards of deck {self.deck} were shuffled: {cards(self.cards)}."
+
+
+class SessionEnded(PersonEvent):
+    """A session of several rounds is over: what is announced and paid."""
+
+    kind = "session.ended"
+    result: str
+    payments: list[Payment] = msgspec.field(default_factory=list)
+    carried: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def sentence(self) -> str:
+        return f"The session is over. {self.result}"
+
+
+class DeckFinished(Event):
+    """No other round is dealt from this deck before it has been shuffled, although its cut card has not come out."""
+
+    kind = "deck.finished"
+    deck: str
+    reason: str
+    next_back: str
+
+    def sentence(self) -> str:
+        return f"After this round deck {self.deck} is shuffled: {self.reason}."
+
+
+class CutCardAppeared(PersonEvent):
+    """The cut card came out of the shoe: few rounds are left."""
+
+    kind = "cut_card.appeared"
+    deck: str
+    rounds: int  # that may still be started
+    next_back: str = ""  # of the deck that is dealt from next, if this was the last round
+
+    def sentence(self) -> str:
+        more = "no other round" if not self.rounds else "one more round" if self.rounds == 1 else f"{self.rounds} more"
+        return f"The cut card came out: {more} is dealt from deck {self.deck}."

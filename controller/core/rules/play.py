@@ -1,0 +1,390 @@
+"""A game's own procedure: bets, cards that are seen, further cards, decisions about hands, and the settlement."""
+
+# mypyc
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controller.core import ledger
+from controller.core.actions import (
+    CorrectCards,
+    DecideHand,
+    EndSession,
+    EnterCards,
+    RecordBet,
+    ReportCutCard,
+    ReportIrregularity,
+    ReshuffleStock,
+    TakeBackDecision,
+)
+from controller.core.decision import Decision, Refusal, handles
+from controller.core.enforcement import enforces
+from controller.core.events.play import (
+    BetRecorded,
+    CardDue,
+    CardsCorrected,
+    CardsEntered,
+    CutCardAppeared,
+    DecisionTakenBack,
+    HandDecided,
+    IrregularityReported,
+    RoundSettled,
+    SessionEnded,
+    StockReshuffled,
+)
+from controller.core.events.rounds import AllActed
+from controller.core.machines import TableState
+from controller.core.names import place_name, plural, spoken
+from controller.core.rules.counting import impossible, stands, unlikely
+from controller.core.rules.dealing import next_stack, waits_for_players
+from controller.core.rules.gathering import finish_deck, record_difference
+from controller.core.rules.guards import SOURCE
+from controller.core.rules.irregular import void
+from controller.core.rules.script import (
+    hidden_hands,
+    options_of,
+    planned,
+    record_between,
+    record_of,
+    reshuffle_due,
+    then,
+    turn_of,
+    unknown_cards,
+)
+from controller.core.state import Round, State, due_deck, next_back
+from controller.games import described
+from controller.games.description import StepType
+from controller.games.record import Decided
+from controller.games.rulebook import Rule
+
+# --- bets -------------------------------------------------------------------------------------------------------------
+
+
+@enforces(Rule.BETS)
+@handles(RecordBet)
+def record_bet(d: Decision, act: RecordBet) -> Refusal | None:
+    """Record the amount of a player's bet; 0 takes it back. The seat has wagered."""
+    state, bets = d.state, described(d.state.setup.game).bets
+    if not 1 <= act.seat <= state.setup.seats:
+        return Refusal(f"the table has seats 1 to {state.setup.seats}", "one of these is named", (Rule.SEATS,))
+    if act.bet not in bets:
+        known = ", ".join(bets) or "none"
+        return Refusal(f"there is no bet {act.bet!r}: the bets are {known}", "one of these is named", (Rule.BETS,))
+    if act.amount < 0:
+        return Refusal(f"{act.amount} cannot be staked", "the amount is 0 or more", (Rule.BETS,))
+    fault = described(state.setup.game).bet_fault(record_between(state), act.bet) if act.amount else ""
+    if fault:
+        return Refusal(fault, "the bet is made when the rules allow it", (Rule.BETS,))
+    d.emit(BetRecorded(seat=act.seat, bet=act.bet, amount=act.amount, who=act.who), Rule.BETS)
+    return None
+
+
+# --- cards that are seen ----------------------------------------------------------------------------------------------
+
+
+def revealed(state: State, round_: Round) -> bool:
+    """Whether the cards of all hands are face up."""
+    return state.table is TableState.CLEARING and not round_.void
+
+
+def cards_wanted(state: State, round_: Round, target: str) -> int:
+    """How many cards of a hand are face up and not known."""
+    there, known = state.decks[round_.deck].cards.get(target, 0), len(round_.kinds.get(target, ()))
+    return round_.unseen.get(target) or (there - known if revealed(state, round_) else 0)
+
+
+@enforces(Rule.FOREIGN_CARD)
+@handles(EnterCards)
+def enter_cards(d: Decision, act: EnterCards) -> Refusal | None:
+    """The dealer enters which cards were dealt face up, or which cards a hand had once it was turned over."""
+    round_ = d.round
+    wanted = cards_wanted(d.state, round_, act.target)
+    if wanted < 1:
+        return Refusal(
+            f"no card of {place_name(act.target)} is to be entered", "cards were turned over and not entered"
+        )
+    if len(act.kinds) != wanted:
+        return Refusal(
+            f"{plural(wanted, 'card')} of {place_name(act.target)} are to be entered", "all of them are named"
+        )
+    refusal = unknown_cards(d.state, act.kinds)
+    if refusal is None:
+        d.emit(
+            CardsEntered(round=round_.number, deck=round_.deck, target=act.target, kinds=list(act.kinds), who=act.who),
+            Rule.DEALING,
+        )
+    return refusal
+
+
+@handles(CorrectCards)
+def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
+    """The cards that were entered last were others. Only while no card was dealt because of them."""
+    round_ = d.round
+    known = round_.kinds.get(act.target, [])
+    if round_.settled or act.target != round_.entered or len(act.kinds) > len(known) or not act.kinds:
+        return Refusal("these cards cannot be corrected", "they were entered last, and nothing was dealt since")
+    shoe = d.state.devices.get("shoe")
+    if shoe and (shoe.doing or shoe.at_exit):
+        return Refusal("the shoe has put out a card, or is doing so", "it has been taken and entered")
+    was = known[len(known) - len(act.kinds) :]
+    refusal = unknown_cards(d.state, [kind for kind in act.kinds if kind not in was])
+    if refusal is None:
+        d.emit(
+            CardsCorrected(
+                round=round_.number, deck=round_.deck, target=act.target, was=was, kinds=list(act.kinds), who=act.who
+            ),
+            Rule.DEALING,
+        )
+    return refusal
+
+
+@enforces(Rule.FURTHER_CARDS)
+def drawing(d: Decision) -> bool:
+    """The rules of the game call for another card. An automatic rule: True if it decided anything."""
+    state, round_ = d.state, d.round
+    game = described(state.setup.game)
+    if game.due_card is None or round_.unseen or next_stack(round_) is not None:
+        return False
+    due = game.due_card(record_of(state, round_))
+    if due is None:
+        return False
+    d.emit(CardDue(round=round_.number, target=due.hand, why=due.why, face_up=True), Rule.FURTHER_CARDS)
+    return True
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+
+@enforces(Rule.DECISIONS)
+@handles(DecideHand)
+def decide(d: Decision, act: DecideHand) -> Refusal | None:
+    """A decision about a hand. It must be that hand's turn, and the game says what follows."""
+    state, round_ = d.state, d.round
+    game = described(state.setup.game)
+    turn = turn_of(state, round_)
+    if next_stack(round_) is not None and not waits_for_players(round_):
+        return Refusal("a hand still lacks a card", "it has been dealt", (Rule.DECISIONS,))
+    if reshuffle_due(state):
+        return Refusal("too few cards are left", "stock and discards have been shuffled", (Rule.RESHUFFLE_STOCK,))
+    if round_.unseen:
+        hand = place_name(next(iter(round_.unseen)))
+        return Refusal(f"the cards of {hand} are not entered", "they have been entered", (Rule.DECISIONS,))
+    if turn is None or game.decide is None:
+        return Refusal("no decision is due", "it is a hand's turn", (Rule.DECISIONS,))
+    out_of_turn = act.choice in turn.anybody and round_.kinds.get(act.target) is None
+    if act.target != turn.hand and not (out_of_turn and act.target in record_of(state, round_).held):
+        return Refusal(
+            f"it is the turn of {place_name(turn.hand)}", f"{place_name(turn.hand)} has decided", (Rule.DECISIONS,)
+        )
+    if act.choice not in (*turn.choices, *turn.anybody):
+        known = " or ".join(spoken(choice) for choice in turn.choices)
+        return Refusal(f"{spoken(act.choice)!r} is not possible now", f"the choice is {known}", (Rule.DECISIONS,))
+    follows = game.decide(record_of(state, round_), Decided(act.target, act.choice, act.number, tuple(act.kinds)))
+    if follows.fault:
+        return Refusal(follows.fault, follows.possible_when, (Rule.DECISIONS,))
+    refusal = unknown_cards(state, act.kinds) if follows.turned else None
+    if refusal:
+        return refusal
+    d.emit(
+        HandDecided(
+            round=round_.number,
+            deck=round_.deck,
+            target=act.target,
+            choice=act.choice,
+            number=act.number,
+            kinds=list(act.kinds),
+            moves=[(act.target, ledger.DISCARDS, follows.discard)] if follows.discard else None,
+            deals=[planned(deal, deal.to) for deal in follows.deals],
+            turned=follows.turned,
+            who=act.who,
+        ),
+        Rule.DECISIONS,
+    )
+    return None
+
+
+@enforces(Rule.REVEAL_DEALER)
+def acted(d: Decision) -> bool:
+    """Every decision that the game wants has been made. An automatic rule: True if it decided anything."""
+    state, round_ = d.state, d.round
+    game = described(state.setup.game)
+    if not game.must_decide or next_stack(round_) or round_.in_hand or round_.unseen or reshuffle_due(state):
+        return False
+    if turn_of(state, round_) is not None or any(_asked(state, round_)):
+        return False
+    d.emit(AllActed(round=round_.number, then=then(state, StepType.ACT), who=""), Rule.REVEAL_DEALER)
+    return True
+
+
+def _asked(state: State, round_: Round) -> Iterator[bool]:
+    """The stacks of this round whose cards the shoe has been asked for, and has not named yet."""
+    for device in state.devices.values():
+        yield from (stack.wanted for stack in device.dealt if stack.round == round_.number and stack.wanted)
+
+
+@handles(TakeBackDecision)
+def take_back(d: Decision, act: TakeBackDecision) -> Refusal | None:
+    """The last decision was entered by mistake. Only while nothing has followed from it."""
+    round_ = d.round
+    if not round_.decisions or round_.settled:
+        return Refusal("no decision can be taken back", "a decision has just been entered", (Rule.DECISIONS,))
+    last = round_.decisions[-1]
+    shoe = d.state.devices.get("shoe")
+    cards = d.state.decks[round_.deck].cards
+    moves = [(ledger.DISCARDS, last.hand, last.number)] if cards.get(ledger.DISCARDS) and last.number else None
+    dealing = (shoe is not None and (shoe.doing or shoe.at_exit)) or round_.in_hand
+    if round_.decided_deals and (dealing or round_.dealt > round_.decided_at):
+        return Refusal("cards were dealt because of it", "nothing has followed from it", (Rule.DECISIONS,))
+    d.emit(
+        DecisionTakenBack(
+            round=round_.number,
+            deck=round_.deck,
+            target=last.hand,
+            choice=last.choice,
+            moves=moves,
+            turned=round_.decided_turned,
+            who=act.who,
+        ),
+        Rule.DECISIONS,
+    )
+    return None
+
+
+# --- the end of a round and of a deck -------------------------------------------------------------------------------
+
+
+def _settles(state: State, round_: Round) -> bool:
+    """Whether the table works out what is paid: always, or if bets were recorded."""
+    game = described(state.setup.game)
+    return game.must_settle or (game.settle is not None and bool(state.bets))
+
+
+@enforces(Rule.SETTLEMENT)
+def settling(d: Decision) -> bool:
+    """Work out the result once all cards are known. An automatic rule: True if it decided anything."""
+    state, round_ = d.state, d.round
+    game = described(state.setup.game)
+    if not _settles(state, round_) or round_.settled or round_.unseen:
+        return False
+    record = record_of(state, round_)
+    if hidden_hands(state, record):
+        return False
+    event = RoundSettled(round=round_.number)
+    try:
+        event.result = game.result(record) if game.result else ""
+        event.payments = game.settle(record) if game.settle else []
+        event.carried = game.carry(record) if game.carry else None
+    except ValueError as error:  # these cards or bets cannot be: people decide
+        event.result = f"not by the table, because of {error}"
+    d.emit(event, Rule.SETTLEMENT)
+    return True
+
+
+@enforces(Rule.CUT_CARD)
+@handles(ReportCutCard)
+def cut_card(d: Decision, act: ReportCutCard) -> Refusal | None:
+    """The cut card has come out: this round is completed, and as many more are dealt as the house allows."""
+    state = d.state
+    if not state.setup.game.keeps_dealing:
+        return Refusal("the deck is shuffled after every round", "the deck lasts several rounds", (Rule.CUT_CARD,))
+    name = state.round.deck if state.round else due_deck(state)
+    if not name or state.decks[name].rounds_left >= 0:
+        return Refusal("the cut card has already come out", "a new deck is dealt from", (Rule.CUT_CARD,))
+    more = int(options_of(state).get("rounds_after_cut_card", 1))
+    back = "" if more or not state.round else next_back(state)
+    d.emit(CutCardAppeared(deck=name, rounds=more, next_back=back, who=act.who), Rule.CUT_CARD)
+    return None
+
+
+@enforces(Rule.TOO_FEW_CARDS)
+def too_few_cards(d: Decision) -> bool:
+    """The deck has too few cards to complete the round. An automatic rule: True if it decided anything."""
+    state, round_ = d.state, d.round
+    stack, cards = next_stack(round_), state.decks[round_.deck].cards
+    there = cards.get(SOURCE[round_.method], 0) + cards.get(ledger.ASIDE, 0)
+    if not state.setup.game.keeps_dealing or stack is None or there >= stack.cards - round_.in_hand:
+        return False
+    shoe = state.devices.get("shoe")
+    if shoe and (shoe.doing or shoe.at_exit):
+        return False
+    finish_deck(d, round_.deck, "too few cards are left")
+    void(d, Rule.TOO_FEW_CARDS, reason="too few cards are left to complete it")
+    return True
+
+
+# --- sessions and irregularities --------------------------------------------------------------------------------------
+
+
+@enforces(Rule.SESSION)
+@handles(EndSession)
+def end_session(d: Decision, act: EndSession) -> Refusal | None:
+    """A session of several rounds is over: announce and pay what it decides."""
+    game = described(d.state.setup.game)
+    if game.end_session is None:
+        return Refusal(f"{d.state.setup.game.name} is not played in sessions", "the game has sessions", (Rule.SESSION,))
+    ended = game.end_session(record_between(d.state))
+    if not ended.result:
+        return Refusal("no session has begun", "a round has been played in it", (Rule.SESSION,))
+    d.emit(
+        SessionEnded(result=ended.result, payments=list(ended.payments), carried=ended.carried, who=act.who),
+        Rule.SESSION,
+    )
+    return None
+
+
+@enforces(Rule.SESSION)
+def ending_session(d: Decision) -> bool:
+    """The session has had all its rounds. An automatic rule: True if it decided anything."""
+    game = described(d.state.setup.game)
+    if game.session_over is None or game.end_session is None or not game.session_over(record_between(d.state)):
+        return False
+    ended = game.end_session(record_between(d.state))
+    event = SessionEnded(result=ended.result, payments=list(ended.payments), carried=ended.carried, who="")
+    d.emit(event, Rule.SESSION)
+    return True
+
+
+@enforces(Rule.FOREIGN_CARD, Rule.TWO_CARDS, Rule.ORDER_ALTERED)
+@handles(ReportIrregularity)
+def report_irregularity(d: Decision, act: ReportIrregularity) -> Refusal | None:
+    """Something went wrong that voids the round by the rules of this game."""
+    known = described(d.state.setup.game).irregularities
+    found = known.get(act.irregularity)
+    if found is None:
+        names = ", ".join(known) or "none"
+        return Refusal(f"{act.irregularity!r} is no irregularity of this game", f"it is one of: {names}")
+    d.emit(IrregularityReported(round=d.round.number, irregularity=act.irregularity, who=act.who), found.rule)
+    if not found.keeps:
+        finish_deck(d, d.round.deck, found.text)
+    void(d, found.rule, reason=found.text, keeps=found.keeps)
+    return None
+
+
+# --- a shuffle during the round ---------------------------------------------------------------------------------------
+
+
+@enforces(Rule.RESHUFFLE_STOCK)
+@handles(ReshuffleStock)
+def reshuffle_stock(d: Decision, act: ReshuffleStock) -> Refusal | None:
+    """Stock and discards were counted and shuffled. If cards are missing, the round is void and the deck is counted."""
+    round_ = d.round
+    cards, source = d.state.decks[round_.deck].cards, SOURCE[round_.method]
+    if not reshuffle_due(d.state):
+        return Refusal("enough cards are left", "too few are left after an exchange", (Rule.RESHUFFLE_STOCK,))
+    expected = cards.get(source, 0) + cards.get(ledger.DISCARDS, 0)
+    refusal = impossible(d.state, act.cards, Rule.RESHUFFLE_STOCK)
+    if refusal:
+        return refusal
+    rules = (Rule.RESHUFFLE_STOCK,)
+    refusal = unlikely(d.state, round_.deck, act.cards, pile=0, expected=expected, blind=True, rules=rules)
+    if stands(refusal, act.confirmed):
+        return refusal
+    moves = ledger.emptying_moves(cards, (ledger.DISCARDS, source), act.cards, source)
+    d.emit(
+        StockReshuffled(round=round_.number, deck=round_.deck, cards=act.cards, moves=moves, who=act.who),
+        Rule.RESHUFFLE_STOCK,
+    )
+    record_difference(d, round_.deck, ledger.DISCARDS, moves)
+    if act.cards != expected:
+        void(d, Rule.RESHUFFLE_STOCK, reason=f"stock and discards were {act.cards} cards instead of {expected}")
+    return None

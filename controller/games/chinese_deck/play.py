@@ -1,0 +1,191 @@
+"""The description of Dragon Poker with the Chinese deck, for the table.
+
+The cards of a hand stay hidden until it wins: those of the other hands are never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.games.board import BoardBlock
+from controller.games.chinese_deck.pack import (
+    CLASS_NAMES,
+    EXAMPLE_PACK,
+    FEWEST_PLAYERS,
+    HAND_SIZE,
+    MOST_PLAYERS,
+    pack_fault,
+    pack_size,
+)
+from controller.games.chinese_deck.pay import (
+    ANTE,
+    EXCHANGES,
+    WhenWon,
+    deal_winner,
+    exchange_cost,
+    may_exchange,
+    odds,
+    reshuffle_due,
+    tally,
+    when_won,
+    winning_class,
+)
+from controller.games.chinese_deck.rulebook import RULEBOOK
+from controller.games.description import Description, StepType
+from controller.games.game import PLAYERS, Deal, Game, Method
+from controller.games.payments import Payment
+from controller.games.record import Consequence, Decided, PlayerTurn, RoundRecord
+
+EXCHANGE, PASS, WIN, NO_WIN = "exchange", "pass", "win", "no win"
+_ONE_BY_ONE = (Deal(PLAYERS, 1),) * HAND_SIZE
+
+
+def _game(pack: Mapping[str, int]) -> Game:
+    return Game(
+        name="Dragon Poker with the Chinese Deck",
+        kinds=tuple(pack),
+        copies=tuple(pack.values()),
+        deck_size=pack_size(pack),
+        most_seats=MOST_PLAYERS,
+        fewest_seats=FEWEST_PLAYERS,
+        programme={Method.MANUAL_SHOE: _ONE_BY_ONE, Method.HAND: _ONE_BY_ONE},
+        stub_count_rounds=0,
+        life_h={},
+        draws=True,
+        has_button=True,
+    )
+
+
+def _with_options(game: Game, options: dict[str, Any]) -> Game:
+    return _game(options["pack"])
+
+
+def _options_fault(options: dict[str, Any]) -> str:
+    pack = options["pack"]
+    if not isinstance(pack, dict) or not all(type(copies) is int for copies in pack.values()):
+        return "pack: expected the number of copies of each kind of card"
+    return pack_fault(pack)
+
+
+# --- a round ----------------------------------------------------------------------------------------------------------
+
+
+def _hands(record: RoundRecord) -> list[str]:
+    return [f"seat{seat}" for seat in record.seats]
+
+
+def _turns(record: RoundRecord) -> list[Decided]:
+    """The turns to exchange so far, passes included."""
+    return [one for one in record.decisions if one.choice in (EXCHANGE, PASS)]
+
+
+def _winners(record: RoundRecord) -> list[str]:
+    return [one.hand for one in record.decisions if one.choice == WIN]
+
+
+def _turn(record: RoundRecord) -> PlayerTurn | None:
+    hands = _hands(record)
+    if _winners(record):
+        return _others_who_won(record) if not _turns(record) else None
+    hand = hands[len(_turns(record)) % len(hands)]
+    return PlayerTurn(
+        hand,
+        (EXCHANGE, PASS),
+        f"Ask {hand.replace('seat', 'seat ')} to exchange cards or pass.",
+        "Whoever has a winning hand says so at once.",
+        numbers={EXCHANGE: (EXCHANGES[0], min(EXCHANGES[-1], record.stock))},
+        enter={WIN: HAND_SIZE},
+        anybody=(WIN,),
+    )
+
+
+def _others_who_won(record: RoundRecord) -> PlayerTurn | None:
+    """After a win in the deal, the others say whether they have won too: the higher class counts."""
+    decided = {one.hand for one in record.decisions}
+    for hand in _hands(record):
+        if hand not in decided:
+            text = f"Ask {hand.replace('seat', 'seat ')} for a winning hand."
+            return PlayerTurn(hand, (WIN, NO_WIN), text, "The higher class wins.", enter={WIN: HAND_SIZE})
+    return None
+
+
+def _decide(record: RoundRecord, decided: Decided) -> Consequence:
+    if decided.choice == EXCHANGE:
+        if not may_exchange(decided.number, record.stock):
+            most = min(EXCHANGES[-1], record.stock)
+            return Consequence(f"{decided.number} cards cannot be exchanged", f"1 to {most} cards are exchanged")
+        return Consequence(discard=decided.number, deals=(Deal(decided.hand, decided.number),))
+    if decided.choice == WIN:
+        if len(decided.kinds) != HAND_SIZE:
+            return Consequence(f"a winning hand is shown with its {HAND_SIZE} cards", "all of them are entered")
+        if winning_class(decided.kinds) is None:
+            return Consequence("these six cards do not win", "they form a winning hand")
+        return Consequence(turned=HAND_SIZE)
+    return Consequence()
+
+
+def _reshuffle_due(record: RoundRecord) -> bool:
+    return reshuffle_due(record.stock) and not _winners(record)
+
+
+# --- the end of a round -----------------------------------------------------------------------------------------------
+
+
+def _pot(record: RoundRecord) -> int:
+    exchanged = sum(exchange_cost(one.number) for one in record.decisions if one.choice == EXCHANGE)
+    return ANTE * len(record.seats) + exchanged
+
+
+def _when(record: RoundRecord) -> WhenWon:
+    return when_won(len(_turns(record)), len(record.seats))
+
+
+def _settle(record: RoundRecord) -> list[Payment]:
+    winner, winning = _winner(record)
+    others = [hand for hand in _hands(record) if hand != winner]
+    return tally(winner, others, winning, _pot(record), _when(record))
+
+
+def _winner(record: RoundRecord) -> tuple[str, Any]:
+    won = set(_winners(record))
+    found = deal_winner({hand: record.kinds[hand] for hand in _hands(record) if hand in won})
+    assert found is not None, "a round ends with a winner"
+    return found
+
+
+def _result(record: RoundRecord) -> str:
+    winner, winning = _winner(record)
+    return f"{winner.replace('seat', 'seat ')} wins with {CLASS_NAMES[winning]}"
+
+
+def _board(record: RoundRecord) -> list[BoardBlock]:
+    if not record.seats:
+        return []
+    return [
+        BoardBlock("Pot", figure=f"{_pot(record)} units"),
+        BoardBlock("Stock", figure=str(record.stock)),
+        BoardBlock("Discards", figure=str(record.discards)),
+    ]
+
+
+DESCRIPTION = Description(
+    game=_game(EXAMPLE_PACK),
+    rulebook=RULEBOOK,
+    script=(StepType.DEAL, StepType.ACT, StepType.SETTLE),
+    prompts={StepType.SETTLE: ("Pay the winner and collect the cards.", "")},
+    options={"pack": {}},
+    options_fault=_options_fault,
+    example_options={"pack": dict(EXAMPLE_PACK)},
+    with_options=_with_options,
+    must_decide=True,
+    must_settle=True,
+    turn=_turn,
+    decide=_decide,
+    reshuffle_due=_reshuffle_due,
+    shown=_winners,
+    settle=_settle,
+    result=_result,
+    odds=odds,
+    board=_board,
+)

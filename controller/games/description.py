@@ -1,0 +1,105 @@
+"""The description of a game: its numbers, the script of its round, its rulebook, and functions of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from controller.games.board import BoardBlock
+from controller.games.game import Deal, Game
+from controller.games.odds import BetOdds
+from controller.games.payments import Payment
+from controller.games.record import Consequence, Decided, DueCard, PlayerTurn, RoundRecord, SessionEnd
+from controller.games.rulebook import Rule, Rulebook
+
+
+class StepType(StrEnum):
+    """The types of the steps of a round. The table's state machine knows these types, and no game."""
+
+    DEAL = "deal"
+    ACT = "act"  # players decide
+    REVEAL = "reveal"  # hidden cards are turned over
+    SETTLE = "settle"  # wagers are settled and the cards collected
+
+
+USUAL_SCRIPT = (StepType.DEAL, StepType.ACT, StepType.REVEAL, StepType.SETTLE)
+
+
+def _same_game(game: Game, options: dict[str, Any]) -> Game:
+    return game
+
+
+def _no_fault(options: dict[str, Any]) -> str:
+    return ""
+
+
+def _no_bets_fault(record: RoundRecord, hand_or_bet: str) -> str:
+    return ""
+
+
+def _no_seats_fault(record: RoundRecord) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Irregularity:
+    """Something that went wrong, which a person reports and which voids the round."""
+
+    text: str  # why the round is void
+    rule: Rule
+    keeps: bool = False  # the cards that are left to deal can still be used
+
+
+@dataclass(frozen=True)
+class Description:
+    """A game as the table plays it; whatever it does not need is left out.
+
+    Its functions are pure. They say what is due and what follows; they never command a device.
+    """
+
+    game: Game
+    rulebook: Rulebook
+    script: tuple[StepType, ...] = USUAL_SCRIPT
+    prompts: Mapping[StepType, tuple[str, str]] = field(default_factory=dict)  # what people do in a step, and why
+    options: Mapping[str, Any] = field(default_factory=dict)  # what the house may choose, with the usual values
+    example_options: Mapping[str, Any] = field(default_factory=dict)  # where a choice has no usual value
+    options_fault: Callable[[dict[str, Any]], str] = _no_fault
+    bets: tuple[str, ...] = ()  # whose amounts can be recorded
+    bet_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why this bet cannot be made now
+    bets_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why the bets of this hand do not fit together
+    seats_fault: Callable[[RoundRecord], str] = _no_seats_fault  # why these seats cannot play the next round
+    example_bets: Mapping[str, int] = field(default_factory=dict)  # of one seat, as a simulated player makes them
+    with_options: Callable[[Game, dict[str, Any]], Game] = _same_game  # the numbers that follow from the options
+    deals: Callable[[RoundRecord], tuple[Deal, ...] | None] | None = None  # of this round, if not as in the programme
+    due_card: Callable[[RoundRecord], DueCard | None] | None = None  # a further card during the deal
+    must_decide: bool = False  # every decision is recorded; otherwise the dealer may report that all have acted
+    must_settle: bool = False  # the table works out the result of every round; otherwise this is up to the dealer
+    turn: Callable[[RoundRecord], PlayerTurn | None] | None = None  # who decides next
+    decide: Callable[[RoundRecord, Decided], Consequence] | None = None  # what follows from a decision
+    hands_out: Callable[[RoundRecord], list[str]] | None = None  # can be collected while others still play
+    reshuffle_due: Callable[[RoundRecord], bool] | None = None  # stock and discards are shuffled before play goes on
+    shown: Callable[[RoundRecord], list[str]] | None = None  # the hands that are turned over; all, if not given
+    settle: Callable[[RoundRecord], list[Payment]] | None = None
+    result: Callable[[RoundRecord], str] | None = None  # of the round as a whole, in a few words
+    carry: Callable[[RoundRecord], dict[str, Any]] | None = None  # what is remembered after this round
+    session_bets: tuple[str, ...] = ()  # those of the bets that a session of several rounds decides
+    end_session: Callable[[RoundRecord], SessionEnd] | None = None
+    session_over: Callable[[RoundRecord], bool] | None = None  # by itself, after a number of rounds
+    irregularities: Mapping[str, Irregularity] = field(default_factory=dict)  # by name
+    odds: Callable[..., list[BetOdds]] | None = None  # the parameters are what a person may choose
+    board: Callable[[RoundRecord], list[BoardBlock]] | None = None  # what the screen shows besides seats and cards
+
+    def after(self, step: StepType) -> StepType:
+        """The type of the step after one of this type."""
+        return self.script[self.script.index(step) + 1]
+
+
+def script_fault(script: tuple[StepType, ...]) -> str:
+    """What is wrong with a script; empty if nothing is."""
+    if script != tuple(step for step in StepType if step in script):
+        return "each type of step comes at most once: deal, act, reveal, settle"
+    if script[:1] != (StepType.DEAL,) or script[-1:] != (StepType.SETTLE,):
+        return "a script begins with a deal and ends with a settlement"
+    return ""

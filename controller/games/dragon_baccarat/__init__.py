@@ -1,0 +1,1 @@
+"""Dragon Baccarat Tournament. The description of the game is in play.py."""

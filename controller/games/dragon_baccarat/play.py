@@ -1,0 +1,189 @@
+"""The description of Dragon Baccarat Tournament, for the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from controller.games.board import BoardBlock, GridCell
+from controller.games.description import Description, Irregularity, StepType
+from controller.games.dragon_baccarat.hands import (
+    FEWEST_DECKS,
+    MOST_DECKS,
+    BaccaratResult,
+    Result,
+    baccarat_result,
+    due_card,
+    due_card_reason,
+    hand_points,
+)
+from controller.games.dragon_baccarat.odds import odds
+from controller.games.dragon_baccarat.pay import BaccaratBet, DragonBet, settle
+from controller.games.dragon_baccarat.rulebook import RULEBOOK
+from controller.games.dragon_baccarat.scoreboards import ROWS, bead_plate, big_road
+from controller.games.dragon_baccarat.session import announcement, settle_dragons
+from controller.games.game import Deal, Game, Method
+from controller.games.payments import Payment
+from controller.games.record import DueCard, RoundRecord, SessionEnd
+from controller.games.rulebook import Rule
+from controller.games.standard_cards import KINDS
+
+PLAYER, BANKER = "player", "banker"
+MOST_SEATS = 9
+MOST_BURNT = 10
+_INITIAL_DEAL = (Deal(PLAYER, 1, face_up=True), Deal(BANKER, 1, face_up=True)) * 2
+
+
+def _game(decks: int, burnt: int) -> Game:
+    return Game(
+        name="Dragon Baccarat Tournament",
+        kinds=KINDS,
+        copies=(decks,) * len(KINDS),
+        deck_size=decks * len(KINDS),
+        most_seats=MOST_SEATS,
+        programme={Method.AUTOMATED_SHOE: _INITIAL_DEAL, Method.MANUAL_SHOE: _INITIAL_DEAL},
+        stub_count_rounds=0,
+        life_h={},
+        keeps_dealing=True,
+        burnt=burnt,
+    )
+
+
+def _with_options(game: Game, options: dict[str, Any]) -> Game:
+    return _game(options["decks"], options["burn_cards"])
+
+
+_RANGES = {
+    "decks": (FEWEST_DECKS, MOST_DECKS),
+    "burn_cards": (0, MOST_BURNT),
+    "rounds_after_cut_card": (0, 1),
+    "session_rounds": (0, 200),
+}
+
+
+def _options_fault(options: dict[str, Any]) -> str:
+    for name, (least, most) in _RANGES.items():
+        found = options[name]
+        if type(found) is not int or not least <= found <= most:
+            return f"{name}: found {found!r}; expected a number from {least} to {most}"
+    return ""
+
+
+# --- a round ----------------------------------------------------------------------------------------------------------
+
+
+def _hands(record: RoundRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return record.kinds.get(PLAYER, ()), record.kinds.get(BANKER, ())
+
+
+def _due_card(record: RoundRecord) -> DueCard | None:
+    hand = due_card(*_hands(record))
+    return DueCard(hand, due_card_reason(*_hands(record))) if hand else None
+
+
+def _settle(record: RoundRecord) -> list[Payment]:
+    session = set(DragonBet)
+    wagers = {hand: {bet: n for bet, n in bets.items() if bet not in session} for hand, bets in record.wagers.items()}
+    return settle(wagers, *_hands(record))
+
+
+def _result(record: RoundRecord) -> str:
+    player, banker = _hands(record)
+    ended = baccarat_result(player, banker)
+    points = f"player {hand_points(player)}, banker {hand_points(banker)}"
+    pairs = [f"{name} pair" for name, has in ((PLAYER, ended.player_pair), (BANKER, ended.banker_pair)) if has]
+    winner = "tie" if ended.result is Result.TIE else f"{ended.result} wins"
+    return ", ".join([f"{points}: {winner}", *pairs])
+
+
+# --- what is remembered -----------------------------------------------------------------------------------------------
+
+
+def _carry(record: RoundRecord) -> dict[str, Any]:
+    """The results of this shoe, and those of this session."""
+    ended = msgspec.to_builtins(baccarat_result(*_hands(record)))
+    shoe = [] if record.first else record.carried.get("shoe", [])
+    return {"shoe": [*shoe, ended], "session": [*record.carried.get("session", []), ended]}
+
+
+def _rounds(record: RoundRecord, of: str) -> list[BaccaratResult]:
+    return msgspec.convert(record.carried.get(of, []), list[BaccaratResult])
+
+
+def _bet_fault(record: RoundRecord, bet: str) -> str:
+    if bet in tuple(DragonBet) and record.carried.get("session"):
+        return "dragon bets are made at the beginning of a session (1.1.1)"
+    return ""
+
+
+def _session_over(record: RoundRecord) -> bool:
+    length: int = record.options["session_rounds"]
+    return 0 < length <= len(record.carried.get("session", []))
+
+
+def _end_session(record: RoundRecord) -> SessionEnd:
+    rounds = _rounds(record, "session")
+    if not rounds:
+        return SessionEnd("")
+    dragons = {
+        hand: {bet: n for bet, n in bets.items() if bet in set(DragonBet)} for hand, bets in record.wagers.items()
+    }
+    carried = {"shoe": record.carried.get("shoe", []), "session": []}
+    return SessionEnd(" ".join(announcement(rounds)), tuple(settle_dragons(dragons, rounds)), carried)
+
+
+# --- the screen -------------------------------------------------------------------------------------------------------
+
+
+def _board(record: RoundRecord) -> list[BoardBlock]:
+    blocks = []
+    for name, cards in zip((PLAYER, BANKER), _hands(record), strict=True):
+        if cards:
+            blocks.append(BoardBlock(name.capitalize(), figure=str(hand_points(cards)), hand=name, cards={"": cards}))
+    rounds = _rounds(record, "shoe")
+    blocks.append(BoardBlock("Bead plate", cells=_cells(bead_plate(rounds)), rows=ROWS))
+    blocks.append(BoardBlock("Big road", cells=_cells(big_road(rounds)), rows=ROWS))
+    return blocks
+
+
+def _cells(board: Sequence[Any]) -> tuple[GridCell, ...]:
+    return tuple(
+        GridCell(
+            cell.column,
+            cell.row,
+            str(cell.result),
+            str(cell.ties or ""),
+            tuple(f"{name} pair" for name, has in ((PLAYER, cell.player_pair), (BANKER, cell.banker_pair)) if has),
+        )
+        for cell in board
+    )
+
+
+DESCRIPTION = Description(
+    game=_game(8, 1),
+    rulebook=RULEBOOK,
+    script=(StepType.DEAL, StepType.SETTLE),
+    prompts={StepType.SETTLE: ("Announce the result, settle the bets and collect the cards.", "")},
+    options={"decks": 8, "burn_cards": 1, "rounds_after_cut_card": 1, "session_rounds": 0},
+    options_fault=_options_fault,
+    with_options=_with_options,
+    bets=(*BaccaratBet, *DragonBet),
+    bet_fault=_bet_fault,
+    due_card=_due_card,
+    must_settle=True,
+    settle=_settle,
+    result=_result,
+    carry=_carry,
+    session_bets=tuple(DragonBet),
+    session_over=_session_over,
+    end_session=_end_session,
+    irregularities={
+        "foreign_card": Irregularity("a foreign card was found", Rule.FOREIGN_CARD),
+        "two_cards": Irregularity("two cards were drawn at once", Rule.TWO_CARDS, keeps=True),
+        "order_altered": Irregularity("the order of the cards in the shoe was altered", Rule.ORDER_ALTERED),
+    },
+    odds=odds,
+    board=_board,
+)

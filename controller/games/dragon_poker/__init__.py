@@ -1,0 +1,1 @@
+"""Dragon Poker. The description of the game is in play.py."""

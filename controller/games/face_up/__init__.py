@@ -1,0 +1,1 @@
+"""Face-Up Chinese Poker. The description of the game is in play.py."""

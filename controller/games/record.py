@@ -1,0 +1,79 @@
+"""What the pure functions of a game get and give: the record of a round, whose turn it is, and what follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from controller.games.game import Deal
+from controller.games.payments import Payment
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """What was decided about a hand: one of the choices of its turn, with a number of cards or with certain cards."""
+
+    hand: str
+    choice: str
+    number: int = 0
+    kinds: tuple[str, ...] = ()
+
+
+class RoundRecord(msgspec.Struct, frozen=True):
+    """What is known about a round. A card that is face down is counted, and its kind is not known."""
+
+    seats: tuple[int, ...]  # that play, in the order in which they are dealt to
+    held: dict[str, int]  # how many cards each hand has
+    kinds: dict[str, tuple[str, ...]]  # the cards of each hand that were seen, in order
+    decisions: tuple[Decided, ...] = ()
+    wagers: dict[str, dict[str, int]] = {}  # by the hand of the seat, then by the bet
+    first: bool = False  # the first round of a deck since its shuffle
+    stock: int = 0  # cards left where cards are dealt from
+    discards: int = 0  # cards that were exchanged
+    options: dict[str, Any] = {}  # what the house has chosen in the configuration
+    carried: dict[str, Any] = {}  # what the game remembers from one round to the next
+    method: str = ""  # how it is dealt
+    button: int = 0  # the seat that has it
+    reshuffles: int = 0  # how often stock and discards were shuffled in this round
+
+    def decisions_of(self, hand: str) -> list[Decided]:
+        """What was decided about one hand, in order."""
+        return [decided for decided in self.decisions if decided.hand == hand]
+
+
+class SessionEnd(msgspec.Struct, frozen=True):
+    """The end of a session of several rounds: what is announced and paid, and what the game remembers."""
+
+    result: str
+    payments: tuple[Payment, ...] = ()
+    carried: dict[str, Any] = {}
+
+
+class DueCard(msgspec.Struct, frozen=True):
+    """A further card, which the game's rules call for during the deal."""
+
+    hand: str
+    why: str
+
+
+class PlayerTurn(msgspec.Struct, frozen=True):
+    """Who decides now, between what."""
+
+    hand: str
+    choices: tuple[str, ...]
+    text: str  # the headline: "Ask seat 3 to play or fold."
+    why: str = ""
+    numbers: dict[str, tuple[int, int]] = {}  # the fewest and the most cards, for choices that are about a number
+    cards: tuple[str, ...] = ()  # known cards of the hand to choose from, if the choice is about some of them
+    enter: dict[str, int] = {}  # for choices with which the player turns cards over: how many
+    anybody: tuple[str, ...] = ()  # choices that every hand has, whose turn it may be
+
+
+class Consequence(msgspec.Struct, frozen=True):
+    """What follows from a decision; with a `fault`, it is refused."""
+
+    fault: str = ""
+    possible_when: str = ""
+    discard: int = 0  # cards that the hand puts aside
+    deals: tuple[Deal, ...] = ()  # what is dealt next, to which hands
+    turned: int = 0  # cards of the hand that the player turns over

@@ -1,0 +1,54 @@
+"""What simulated players do: they decide at random what their game lets them choose, and move the cards."""
+
+# mypyc
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from controller.core import ledger
+from controller.games.record import PlayerTurn
+
+if TYPE_CHECKING:
+    from simulators.table.hands import TableHands
+
+
+def choice_of(turn: PlayerTurn, choice: str, held: Callable[[], tuple[str, ...]], rng: random.Random) -> dict[str, Any]:
+    """What goes with a choice: a number of cards, some of the hand's cards, or cards that the player turns over."""
+    found: dict[str, Any] = {"target": turn.hand, "choice": choice}
+    if choice in turn.numbers:
+        found["number"] = rng.randint(*turn.numbers[choice])
+    if choice in turn.enter:
+        found["kinds"] = held()[-turn.enter[choice] :]
+    elif turn.cards:
+        found["kinds"] = (rng.choice(turn.cards),)
+    return found
+
+
+def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
+    """Deal a card to a hand, and look at it."""
+    cards = hands.house.cards
+    if not cards.count(hands.source()):
+        return ()
+    cards.move_top(1, hands.source(), hands.hand(target))
+    return hands.kinds_of(target)[-1:]
+
+
+def discard(hands: TableHands, target: str) -> None:
+    """Put cards of a hand aside until it has as many as the table believes, first those that the player likes least."""
+    assert hands.house.state.round
+    believed = hands.house.state.decks[hands.house.state.round.deck].cards.get(target, 0)
+    held = hands.house.cards.pile(hands.hand(target))
+    for card in sorted(held, key=lambda one: (one.kind, one.index))[: max(len(held) - believed, 0)]:
+        hands.house.cards.move_card(card, hands.hand(target), hands.hand(ledger.DISCARDS))
+
+
+def reshuffle_stock(hands: TableHands, rng: random.Random) -> int:
+    """Put stock and discards together, shuffle and cut them; returns how many there are."""
+    cards, source = hands.house.cards, hands.source()
+    cards.move_all(hands.hand(ledger.DISCARDS), source)
+    order = cards.pile(source)
+    rng.shuffle(order)
+    cards.reorder(source, order)
+    return len(order)
