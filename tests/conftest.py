@@ -12,6 +12,11 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker that names the clauses a test covers, of Dragon Poker or of another game."""
+    config.addinivalue_line("markers", "clause(*names, game): the clauses of the rules that the test covers")
+
+
 def pytest_collection_finish() -> None:
     """What was imported and collected stays until the end: the garbage collector need not walk through it each time."""
     gc.collect()

@@ -13,15 +13,18 @@ import msgspec
 
 from controller.core import history, table  # noqa: F401 - importing them registers what enforces each rule
 from controller.core.enforcement import enforced_by
+from controller.games import GAMES
 from controller.games.rulebook import Rulebook
 
-TESTS = Path(__file__).parents[2] / "tests" / "core"
+TESTS = Path(__file__).parents[2] / "tests"
+FOLDERS = ("core", "games")
+DRAGON_POKER = "dragon-poker"  # the game of a mark that names none
 SHIPPED = Path(__file__).parents[1] / "core" / "clause_tests.json"
 
 
 def rows(rulebook: Rulebook, clauses: list[str]) -> list[dict[str, Any]]:
     """Clause, summary, the functions that enforce it, the tests that show it."""
-    tests = tests_by_clause()
+    tests = tests_by_clause().get(game_of(rulebook), {})
     return [
         {
             "clause": clause,
@@ -33,9 +36,18 @@ def rows(rulebook: Rulebook, clauses: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def tests_by_clause() -> dict[str, list[str]]:
-    """The tests that name each clause: from their source in a checkout, otherwise as the package carries them."""
-    return tests_in(TESTS) if TESTS.is_dir() else msgspec.json.decode(SHIPPED.read_bytes(), type=dict[str, list[str]])
+TestsByClause = dict[str, list[str]]
+
+
+def game_of(rulebook: Rulebook) -> str:
+    """The name of the game that has this rulebook."""
+    return next(name for name, game in GAMES.items() if game.rulebook is rulebook)
+
+
+def tests_by_clause() -> dict[str, TestsByClause]:
+    """For each game the tests that name each clause: from their source, otherwise as the package carries them."""
+    found = TESTS.is_dir()
+    return tests_in(TESTS) if found else msgspec.json.decode(SHIPPED.read_bytes(), type=dict[str, TestsByClause])
 
 
 def shipped_tests() -> bytes:
@@ -43,19 +55,25 @@ def shipped_tests() -> bytes:
     return msgspec.json.format(msgspec.json.encode(tests_in(TESTS)), indent=1) + b"\n"
 
 
-def tests_in(folder: Path) -> dict[str, list[str]]:
-    """The tests that name each clause, as `file::test`, read from the source without running it."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(folder.glob("test_*.py")):
+def tests_in(folder: Path) -> dict[str, TestsByClause]:
+    """The tests that name each clause of each game, as `file::test`, read from the source without running it."""
+    found: dict[str, TestsByClause] = {}
+    for path in sorted(path for name in FOLDERS for path in (folder / name).glob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(), str(path))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for clause in _clauses_named_by(node):
-                    found.setdefault(clause, []).append(f"tests/core/{path.name}::{node.name}")
+                for game, clause in _clauses_named_by(node):
+                    test = f"tests/{path.parent.name}/{path.name}::{node.name}"
+                    found.setdefault(game, {}).setdefault(clause, []).append(test)
     return found
 
 
-def _clauses_named_by(test: ast.FunctionDef) -> list[str]:
-    """The arguments of a test's `@clause(...)` marks."""
+def _clauses_named_by(test: ast.FunctionDef) -> list[tuple[str, str]]:
+    """The arguments of a test's `@clause(...)` marks, each with its game."""
     calls = [mark for mark in test.decorator_list if isinstance(mark, ast.Call)]
     marks = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "clause"]
-    return [str(word.value) for mark in marks for word in mark.args if isinstance(word, ast.Constant)]
+    named = []
+    for mark in marks:
+        games = [word.value.value for word in mark.keywords if isinstance(word.value, ast.Constant)]
+        game = str(games[0]) if games else DRAGON_POKER
+        named += [(game, str(word.value)) for word in mark.args if isinstance(word, ast.Constant)]
+    return named

@@ -20,7 +20,7 @@ from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.step import ACTIONS
 from controller.core.warning_kinds import WARNINGS
 from controller.daemon.config import parse_toml
-from controller.games import rulebook_of
+from controller.games import GAMES, description_named, game_with, rulebook_of
 from controller.games.game import Method
 from firmware_bridge.wire.messages import (
     AnyEvent,
@@ -38,6 +38,7 @@ from simulators.table.house import deck_names
 from simulators.table.people import WHO
 from simulators.table.scenario_format import (
     DECK_SETS,
+    DRAGON_POKER,
     FLOOR,
     MACHINE,
     MOMENTS,
@@ -103,6 +104,7 @@ def read_scenario(text: str) -> Scenario:
             raise _at_path(error) from None
         if scenario.no_shuffler:
             scenario.table = msgspec.structs.replace(scenario.table, shuffler=None)
+        scenario.table = _with_game(scenario)
         _Words(scenario).check()
     except _Wrong as wrong:
         lines = toml_lines(text)
@@ -112,6 +114,17 @@ def read_scenario(text: str) -> Scenario:
         where = f"line {lines[path]}: " if path else ""
         raise ScenarioError(f"{where}{_named(wrong.path)}{wrong.text}") from None
     return scenario
+
+
+def _with_game(scenario: Scenario) -> Setup:
+    """The table's set-up with the numbers of its game, and what the house has chosen there."""
+    game = description_named(scenario.game)
+    if game is None:
+        raise _Wrong(("game",), f"unknown game {scenario.game!r}; {_expected(scenario.game, GAMES)}")
+    if scenario.game == DRAGON_POKER:
+        return scenario.table
+    options = {**game.example_options, **scenario.table.options}
+    return msgspec.structs.replace(scenario.table, game=game_with(game, options), options=options)
 
 
 def action_of(step: ScenarioStep, setup: Setup) -> Action:
@@ -374,6 +387,10 @@ class _Words:
         _known((*path, "swap"), "place", step.swap, hand_places(self.setup))
         self._deck((*path, "deck"), step.deck)
 
+    def _arrange(self, path: TomlPath, step: ScenarioStep) -> None:
+        for card in step.arrange or ():
+            _known((*path, "arrange"), "card", card, self.setup.game.kinds)
+
     def _mend(self, path: TomlPath, step: ScenarioStep) -> None:
         if step.mend is FaultName.DEAD:
             raise _Wrong((*path, "mend"), "a dead device stays dead; `replace` it")
@@ -459,6 +476,7 @@ def _ledger_places(setup: Setup) -> list[str]:
 
 _STEP_CHECKS: Final[dict[str, Callable[[_Words, TomlPath, ScenarioStep], None]]] = {
     "routine": _Words._routine,
+    "arrange": _Words._arrange,
     "do": _Words._do,
     "take": _Words._take,
     "load": _Words._load,

@@ -14,6 +14,7 @@ from controller.core.actions import Role
 from controller.core.setup import Setup, devices_of
 from simulators.devices.faults import FaultName
 
+DRAGON_POKER: Final = "dragon-poker"  # the game of a scenario that names none
 DECK_SETS: Final = 4  # decks of each colour in the cupboard
 MACHINE: Final = "machine"  # what refuses where no clause applies: the action is not possible now
 FLOOR: Final = "floor"
@@ -29,6 +30,7 @@ VERBS: Final[dict[str, tuple[str, ...]]] = {
     "load": ("deck",),
     "move": ("to", "cards", "deck"),
     "swap": ("deck",),
+    "arrange": (),
     "fault": ("device", "after_cards", "for_s"),
     "mend": ("device",),
     "door": ("device", "stuck"),
@@ -61,6 +63,7 @@ class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     load: str = ""  # a hand puts a deck into this device
     move: str = ""  # a hand moves cards from this place
     swap: str = ""  # a hand takes the cards out of this place and puts a deck in
+    arrange: tuple[str, ...] | None = None  # the cards that are dealt next, in order
     fault: FaultName | None = None
     mend: FaultName | None = None
     door: str = ""  # a hand opens or closes the device's door
@@ -131,6 +134,7 @@ class Scenario(msgspec.Struct, forbid_unknown_fields=True):
 
     title: str
     step: list[ScenarioStep]
+    game: str = DRAGON_POKER
     clauses: tuple[str, ...] = ()
     table: Setup = Setup()
     no_shuffler: bool = False  # TOML has no null
@@ -144,5 +148,7 @@ class Scenario(msgspec.Struct, forbid_unknown_fields=True):
 def hand_places(setup: Setup) -> list[str]:
     """The places from which and to which hands can move cards."""
     seats = [ledger.seat(number) for number in range(1, setup.seats + 1)]
+    others = (ledger.DISCARDS, ledger.BURNT)
+    hands = dict.fromkeys((ledger.DEALER, *setup.game.hands(), *others))
     inside = [place for device in devices_of(setup) for place in ledger.IN_DEVICE[device]]
-    return [*inside, ledger.MANUAL_SHOE, ledger.HAND, *seats, ledger.DEALER, ledger.RACK, ledger.TABLE, FLOOR]
+    return [*inside, ledger.MANUAL_SHOE, ledger.HAND, *seats, *hands, ledger.RACK, ledger.TABLE, FLOOR]

@@ -7,7 +7,9 @@ from typing import Final
 
 from controller.core import ledger
 from controller.core.events.table import refusals
+from controller.games.game import Method
 from simulators.devices.cards import CardPlace, Spot
+from simulators.table.hands import SHOE
 from simulators.table.people import People
 from simulators.table.scenario_checks import wrong_state
 from simulators.table.scenario_file import action_of
@@ -97,6 +99,21 @@ def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     return "" if into else f"no cards of deck {step.deck} are on its pile"
 
 
+def _arrange(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
+    """Put certain cards on top of those that are dealt from, so that they come out next."""
+    spot = SHOE if house.state.method is Method.AUTOMATED_SHOE else people.hands.source()
+    names = house.setup.game.kinds
+    there = house.cards.pile(spot)
+    first = []
+    for name in step.arrange or ():
+        found = next((card for card in there if names[card.kind] == name and card not in first), None)
+        if found is None:
+            return f"there is no {name} left where cards are dealt from"
+        first.append(found)
+    house.cards.reorder(spot, [*first, *(card for card in there if card not in first)])
+    return ""
+
+
 def _carry(people: People, source: str, to: str, number: int | None = None, deck: str = "") -> int:
     """Move this many cards of a deck, or all, between two places; return how many were moved."""
     target = None if to == ledger.TABLE else people.hands.spots_at(to)[0]
@@ -176,6 +193,7 @@ _STEPS: Final[dict[str, Callable[[ScenarioHouse, People, ScenarioStep], str]]] =
     "load": _load,
     "move": _move,
     "swap": _swap,
+    "arrange": _arrange,
     "fault": _fault,
     "mend": _mend,
     "door": _door,
