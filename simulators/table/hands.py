@@ -7,6 +7,7 @@ They go by where the cards are, so that doing something a second time changes no
 # mypyc
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -278,7 +279,7 @@ class TableHands:
         if round_:
             believed = self.house.state.decks[round_.deck].cards
             shares = {stack.target: believed.get(stack.target, 0) for stack in round_.plan}
-            for stack in round_.plan[round_.dealt :]:
+            for stack in itertools.takewhile(lambda stack: not stack.face_up, round_.plan[round_.dealt :]):
                 shares[stack.target] += stack.cards
             if round_.in_hand:
                 shares[round_.plan[round_.dealt].target] -= round_.in_hand

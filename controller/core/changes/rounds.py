@@ -54,7 +54,7 @@ def _round(state: State, event: RoundStarted) -> None:
     deck = state.decks[event.deck]
     state.round.first, deck.begun = not deck.begun, True
     deck.rounds_left = max(deck.rounds_left - 1, -1)
-    deck.counted = False
+    deck.counted = deck.counted and state.setup.game.keeps_dealing  # until its next shuffle
     deck.rounds_uncounted += 1
     if deck.in_play_ms < 0:
         deck.in_play_ms = event.at_ms

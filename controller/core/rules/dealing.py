@@ -218,7 +218,7 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
 
 @handles(FinishDeal)
 def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
-    """All cards that were due have been dealt, in order."""
+    """All cards that were due have been dealt, in order; those that are dealt face up are entered one by one."""
     if d.round.method is Method.AUTOMATED_SHOE:
         return _SHOE_DEALS
     stack = next_stack(d.round)
@@ -226,7 +226,7 @@ def finish_deal(d: Decision, act: FinishDeal) -> Refusal | None:
         return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
     if stack.face_up:
         return Refusal("cards are dealt face up", "each card is entered as it is dealt", (Rule.DEALING,))
-    while (stack := next_stack(d.round)) and not waits_for_players(d.round):
+    while (stack := next_stack(d.round)) and not stack.face_up and not waits_for_players(d.round):
         _deal(d, stack.target, stack.cards - d.round.in_hand)
     return None
 
