@@ -388,7 +388,7 @@ class TableHands:
             return [self.house.wired[ledger.DEVICE_OF[place]].device.mechanics.exit]
         if place in _SOURCES:
             return [_SOURCES[place]]
-        if place in (*_OTHER_HANDS, *self.house.setup.game.hands()) or place.startswith("seat"):
+        if place in _OTHER_HANDS or place in self.house.setup.game.hands() or place.startswith("seat"):
             return [self.hand(place)]
         if place == ledger.TABLE:
             return [self.own(deck) for deck in self.house.decks]

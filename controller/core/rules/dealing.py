@@ -368,11 +368,11 @@ def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     if refusal:
         return refusal
     hands = dict.fromkeys(stack.target for stack in d.round.plan)
-    dealers = d.state.setup.game.hands()
-    others = (ledger.ASIDE, ledger.DISCARDS, ledger.BURNT, ledger.TAKEN)
-    players = [hand for hand in hands if hand not in (*dealers, *others)]
+    after_players = [*d.state.setup.game.hands(), ledger.ASIDE, ledger.DISCARDS, ledger.BURNT, ledger.TAKEN]
+    players = [hand for hand in hands if hand not in after_players]
     cards = d.state.decks[d.round.deck].cards
-    uncollected = [(hand, cards[hand]) for hand in [*reversed(players), *dealers, *others] if cards.get(hand)]
+    in_order = [*reversed(players), *after_players]
+    uncollected = [(hand, cards[hand]) for hand in in_order if cards.get(hand)]
     if not uncollected:
         return Refusal("no hand is on the table", "hands are still to be collected", (Rule.COLLECT_HANDS,))
     for hand, number in uncollected:

@@ -176,7 +176,7 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
         return Refusal(
             f"it is the turn of {place_name(turn.hand)}", f"{place_name(turn.hand)} has decided", (Rule.DECISIONS,)
         )
-    if act.choice not in (*turn.choices, *turn.anybody):
+    if act.choice not in turn.choices and act.choice not in turn.anybody:
         known = " or ".join(spoken(choice) for choice in turn.choices)
         return Refusal(f"{spoken(act.choice)!r} is not possible now", f"the choice is {known}", (Rule.DECISIONS,))
     follows = game.decide(record_of(state, round_), Decided(act.target, act.choice, act.number, tuple(act.kinds)))
