@@ -10,8 +10,9 @@ SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 .PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
 .PHONY: test-campaign test-attack test-mutants test-deb test-appliance test-python313 clean
 
+GAME ?= dragon-poker
 run: $(READY)
-	@$(BIN)/shoed --simulate --announce --speed 4
+	@$(BIN)/shoed --simulate --game $(GAME) --announce --speed 4
 
 # Lint and all tests in parallel. `make test ARGS=tests/core/test_round.py` runs only that file, without lint; ARGS takes
 # any pytest option. Two test processes per core, because many tests wait for another process. Temporary files are kept in

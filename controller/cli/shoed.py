@@ -25,6 +25,7 @@ from controller.daemon.logs import set_up_logs
 from controller.daemon.screen_token import ensure_token, screen_url
 from controller.daemon.simulate import put_journal_aside, simulated, simulated_config
 from controller.daemon.systemd import notify, watchdog_s
+from controller.games import GAMES
 from controller.journal import JournalError
 
 _LOG = structlog.get_logger()
@@ -159,6 +160,13 @@ def _announce(config: Config) -> None:
 )
 @click.option("--simulate", is_flag=True, help="Simulate a whole table: devices, cards and a robot dealer.")
 @click.option(
+    "--game",
+    type=click.Choice(list(GAMES)),
+    default="dragon-poker",
+    show_default=True,
+    help="With --simulate: the game that is played.",
+)
+@click.option(
     "--folder",
     type=click.Path(path_type=Path),
     default=RUN_FOLDER,
@@ -185,6 +193,7 @@ def _announce(config: Config) -> None:
 def shoed(
     config_file: Path | None,
     simulate: bool,
+    game: str,
     folder: Path,
     listen: str,
     seed: int,
@@ -203,14 +212,14 @@ def shoed(
     if simulate and config_file:
         raise click.UsageError("--config and --simulate cannot be combined")
     ctx = click.get_current_context()
-    for name in () if simulate else ("folder", "listen", "seed", "speed", "paused"):
+    for name in () if simulate else ("game", "folder", "listen", "seed", "speed", "paused"):
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"--{name} is only possible with --simulate")
     try:
         if simulate:
             folder.mkdir(parents=True, exist_ok=True)
             kept = put_journal_aside(folder)
-            config = simulated_config(folder.absolute(), listen)
+            config = simulated_config(folder.absolute(), listen, game)
             ensure_token(folder / "screen.token")
             if kept and announce:
                 click.echo(

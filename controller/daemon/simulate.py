@@ -17,6 +17,7 @@ from controller.daemon.config import (
     ShufflerConfig,
     TableConfig,
 )
+from controller.games import GAMES
 from controller.journal import remove_index
 from controller.journal.writer_lock import WriterLock
 from firmware_bridge.wire.link import LinkTiming
@@ -48,11 +49,14 @@ class TableSimulation(Protocol):
         """Carry out a request from the screen's panel and describe the result; ValueError if the request is wrong."""
 
 
-def simulated_config(folder: Path, listen: str) -> Config:
+def simulated_config(folder: Path, listen: str, game: str = "dragon-poker") -> Config:
     """A table with a simulated counting shuffler that feeds a simulated shoe, with all files in one folder."""
+    description = GAMES[game]
+    method = next(iter(description.game.programme))  # the usual one
+    seats = min(TableConfig().seats, description.game.most_seats)
     return Config(
         name="Simulated table",
-        table=TableConfig(),
+        table=TableConfig(game=game, method=method, seats=seats, options=dict(description.example_options)),
         shuffler=ShufflerConfig(port=str(folder / "shuffler"), events_per_s=FAST),
         shoe=ShoeConfig(port=str(folder / "shoe"), events_per_s=FAST),
         journal=JournalConfig(file=str(folder / "journal.db")),
