@@ -62,7 +62,7 @@ CHECKS: Final = {
     "no crash": "no unexpected exception is raised",
 }
 
-KIND_NAMES: Final = re.compile(rb"dragon(?!shoe)|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
+KIND_NAMES: Final = re.compile(rb"dragon(?!shoe| poker| wager)|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 IN_SHUFFLER: Final = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT)
 _GROUPS: tuple[tuple[tuple[str, ...], tuple[CardPlace | Spot, ...]], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
-from simulators.campaign.clumsy_people import ClumsyPeople
+from simulators.campaign.checks import KIND_NAMES
+from simulators.campaign.clumsy_people import BUTTONS, ClumsyPeople
 from simulators.campaign.luck import Shift, draw
 from simulators.campaign.run import CampaignResult, play_shift
 from simulators.campaign.unlucky_house import UnluckyHouse
@@ -557,3 +559,15 @@ def test_people_act_on_what_was_stored_while_the_host_is_off(houses: list[House]
     house.wait_for_light()
     assert people.work()
     assert not any(event.kind == "round.voided" for event in house.events)
+
+
+def test_any_button_can_be_pressed_by_mistake(houses: list[House], tmp_path: Path) -> None:
+    """Actions that were added later had fields for which people had no value."""
+    _, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    rng = random.Random(1)
+    assert {type(people.some_button(rng)) for _ in range(20 * len(BUTTONS))} == set(BUTTONS)
+
+
+def test_the_name_of_a_game_or_a_bet_is_not_that_of_a_card() -> None:
+    assert not KIND_NAMES.search(b"Dragon Poker is not played in sessions; there is a dragon wager")
+    assert KIND_NAMES.search(b"dragon wager, red dragon")

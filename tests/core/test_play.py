@@ -67,6 +67,16 @@ def test_recorded_bets_are_settled_once_the_cards_are_known() -> None:
     same_after_snapshot(house)
 
 
+@clause("11.B")
+def test_no_card_is_named_with_a_decision_that_turns_none_over() -> None:
+    house = a_table()
+    house.deal((1,))
+    refused = house.refused(act.DecideHand, target="seat1", choice="forfeit", kinds=("rabbit",))
+    assert refused.data["possible_when"] == "the decision is entered without cards"
+    house.refused(act.DecideHand, target="seat1", choice="forfeit", number=1)
+    assert not house.find("hand.decided")
+
+
 def test_a_decision_that_was_entered_by_mistake_is_taken_back() -> None:
     house = a_table()
     house.deal((1, 4))

@@ -179,6 +179,10 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
     if act.choice not in turn.choices and act.choice not in turn.anybody:
         known = " or ".join(spoken(choice) for choice in turn.choices)
         return Refusal(f"{spoken(act.choice)!r} is not possible now", f"the choice is {known}", (Rule.DECISIONS,))
+    if act.kinds and act.choice not in turn.enter and not turn.cards:
+        return Refusal("no cards are turned over now", "the decision is entered without cards", (Rule.DECISIONS,))
+    if act.number and act.choice not in turn.numbers:
+        return Refusal("this is not about a number of cards", "no number is entered", (Rule.DECISIONS,))
     follows = game.decide(record_of(state, round_), Decided(act.target, act.choice, act.number, tuple(act.kinds)))
     if follows.fault:
         return Refusal(follows.fault, follows.possible_when, (Rule.DECISIONS,))
