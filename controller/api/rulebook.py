@@ -1,11 +1,13 @@
-"""The rulebook as a list: each clause with its summary, the functions that enforce it, and the tests that show it.
+"""The rulebook as a list: each clause with its summary, the functions that enforce it, and what shows it.
 
-In a checkout the tests are read from their source; an installed package carries the list in `core/clause_tests.json`.
+In a checkout tests and scenarios are read from their source. An installed package carries the list of tests in
+`core/clause_tests.json`, and no scenarios.
 """
 
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +25,15 @@ SHIPPED = Path(__file__).parents[1] / "core" / "clause_tests.json"
 
 
 def rows(rulebook: Rulebook, clauses: list[str]) -> list[dict[str, Any]]:
-    """Clause, summary, the functions that enforce it, the tests that show it."""
-    tests = tests_by_clause().get(game_of(rulebook), {})
+    """Clause, summary, the functions that enforce it, the tests and the scenarios that show it."""
+    tests, scenarios = tests_by_clause().get(game_of(rulebook), {}), scenarios_by_clause(game_of(rulebook))
     return [
         {
             "clause": clause,
             "summary": rulebook.clauses[clause],
             "enforced_by": enforced_by(rulebook, clause),
             "tests": tests.get(clause, []),
+            "scenarios": scenarios.get(clause, []),
         }
         for clause in clauses
     ]
@@ -64,6 +67,16 @@ def tests_in(folder: Path) -> dict[str, TestsByClause]:
                 for game, clause in _clauses_named_by(node):
                     test = f"tests/{path.parent.name}/{path.name}::{node.name}"
                     found.setdefault(game, {}).setdefault(clause, []).append(test)
+    return found
+
+
+def scenarios_by_clause(game: str) -> TestsByClause:
+    """The scenarios of a game that name each clause, as their files."""
+    found: TestsByClause = {}
+    for path in sorted((TESTS / "scenarios").glob("*.toml")):
+        scenario = tomllib.loads(path.read_text())
+        for clause in scenario.get("clauses", []) if scenario.get("game", DRAGON_POKER) == game else []:
+            found.setdefault(clause, []).append(f"tests/scenarios/{path.name}")
     return found
 
 

@@ -10,13 +10,15 @@ from controller.cli.options import json_option
 from controller.core.machines import MACHINES
 from controller.games import GAMES
 
+COLUMNS = ("enforced_by", "tests", "scenarios")
+
 
 @click.command("rules")
 @click.argument("clause", required=False, metavar="[CLAUSE]")
 @click.option("--game", type=click.Choice(list(GAMES)), default="dragon-poker", help="The game (dragon-poker).")
 @json_option
 def rules_verb(clause: str | None, game: str, as_json: bool) -> None:
-    """List the clauses of the rules, their code and tests.
+    """List the clauses of the rules, their code, tests and scenarios.
 
     CLAUSE is a clause, such as 13.G, or a chapter, such as 13.
 
@@ -33,10 +35,11 @@ def rules_verb(clause: str | None, game: str, as_json: bool) -> None:
     elif clause:
         for row in found:
             terminal.print_line(f"{row['clause']}  {row['summary']}", bold=True)
-            terminal.print_pairs([("enforced by", ", ".join(row["enforced_by"])), ("tests", ", ".join(row["tests"]))])
+            shown = [(name.replace("_", " "), ", ".join(row[name])) for name in COLUMNS]
+            terminal.print_pairs([pair for pair in shown if pair[1]])
     else:
-        cells = [(r["clause"], r["summary"], str(len(r["enforced_by"])), str(len(r["tests"]))) for r in found]
-        terminal.print_table(("CLAUSE", "SUMMARY", "ENFORCED", "TESTS"), cells)
+        cells = [(r["clause"], r["summary"], *(str(len(r[name])) for name in COLUMNS)) for r in found]
+        terminal.print_table(("CLAUSE", "SUMMARY", "ENFORCED", "TESTS", "SCENARIOS"), cells)
 
 
 @click.command("diagram")

@@ -34,10 +34,15 @@ def test_no_clause_is_empty() -> None:
     found = json.loads(shoectl("rules", "--json").stdout)
     assert [row["clause"] for row in found] == list(CLAUSES)
     for row in found:
-        assert set(row) == {"clause", "summary", "enforced_by", "tests"}
+        assert set(row) == {"clause", "summary", "enforced_by", "tests", "scenarios"}
         assert row["summary"].endswith(".")
         assert row["enforced_by"], f"nothing enforces {row['clause']}"
         assert row["tests"], f"no test shows {row['clause']}"
+
+
+def test_scenarios_are_listed_with_the_clauses_they_name() -> None:
+    (row,) = json.loads(shoectl("rules", "5.F", "--json").stdout)
+    assert "tests/scenarios/cut_at_least_ten.toml" in row["scenarios"]
 
 
 def test_what_enforces_a_clause_is_there() -> None:
