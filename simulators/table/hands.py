@@ -68,6 +68,7 @@ class TableHands:
         self.house = house
         self._took: list[Card] = []  # what was last taken from the shoe; all that is asked for after a void
         self._took_of = 0  # the void round that it was taken from
+        self.planned: dict[str, list[str]] = {}  # the cards that hands get next, instead of those on top
         self._settled_at: dict[str, float] = {}  # when a device that was switched on should be ready
 
     def carry_out(self, action: Action) -> None:
@@ -100,6 +101,19 @@ class TableHands:
     def source(self) -> Spot:
         """Where a dealer deals from without an automated shoe."""
         return SOURCE[self.house.state.method]
+
+    def dealt_from(self) -> Spot:
+        """Where the cards are that are dealt next."""
+        return SHOE if self.house.state.method is Method.AUTOMATED_SHOE else self.source()
+
+    def bring_up(self, target: str, number: int) -> None:
+        """Put the next planned cards of a hand on top of those that are dealt from."""
+        planned, spot, names = self.planned.get(target, []), self.dealt_from(), self.house.setup.game.kinds
+        there = {names[card.kind]: card for card in self.house.cards.pile(spot)}
+        first = [there[kind] for kind in planned if kind in there][:number]
+        if first:
+            others = (card for card in self.house.cards.pile(spot) if card not in first)
+            self.house.cards.reorder(spot, [*first, *others])
 
     def spots(self, place: str) -> list[Spot]:
         """Where the cards really are that the table believes at a place; a device is emptied completely."""
@@ -297,6 +311,7 @@ class TableHands:
         for target, share in shares.items():
             number = min(share - cards.count(self.hand(target)), cards.count(self.source()))
             if number > 0:
+                self.bring_up(target, number)
                 cards.move_top(number, self.source(), self.hand(target))
 
     def _collect_hands(self) -> None:

@@ -30,7 +30,7 @@ from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
 from simulators.table.house import House
-from simulators.table.players import choice_of, deal_one, reshuffle_stock
+from simulators.table.players import choice_of, deal_one, planned_choice, reshuffle_stock
 
 WHO: Final = {
     Role.DEALER: "dealer 1",
@@ -70,6 +70,7 @@ class People:
         self.hands = TableHands(house)
         self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
         self.rng = random.Random(f"{seed}/players")
+        self.plans: dict[str, dict[str, tuple[str, ...]]] = {}  # what players decide with which cards, by their hands
         self.in_one_pile = False  # they gather a deck as a whole instead of place by place
 
     # --- whole courses ----------------------------------------------------------------------------------------------
@@ -162,6 +163,9 @@ class People:
         turn = turn_of(state, state.round) if state.round else None
         if turn is None:
             return False
+        planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
+        if planned:
+            return taken(self.perform(act.DecideHand, **planned))
         choices = self.rng.sample(turn.choices, len(turn.choices))
         made = (self._choose(turn, choice) for choice in choices)
         return any(made)

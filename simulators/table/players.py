@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from controller.core import ledger
@@ -26,11 +26,29 @@ def choice_of(turn: PlayerTurn, choice: str, held: Callable[[], tuple[str, ...]]
     return found
 
 
+def planned_choice(
+    turn: PlayerTurn, plan: Mapping[str, Sequence[str]], held: Callable[[], tuple[str, ...]]
+) -> dict[str, Any] | None:
+    """The choice that a player has planned for this turn, with the cards that belong to it; None if there is none."""
+    for choice in turn.choices:
+        cards, number = plan.get(choice), turn.enter.get(choice, 0)
+        if number > 1:  # all cards at once, in their planned order
+            every = tuple(card for one in plan.values() for card in one)
+            return {"target": turn.hand, "choice": choice, "kinds": every}
+        if cards is None:
+            continue
+        kinds = [card for card in turn.cards or held()[-number:] if card in cards] if cards else []
+        if kinds or not cards:
+            return {"target": turn.hand, "choice": choice, "kinds": tuple(kinds)}
+    return None
+
+
 def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
     """Deal a card to a hand, and look at it."""
     cards = hands.house.cards
     if not cards.count(hands.source()):
         return ()
+    hands.bring_up(target, 1)
     cards.move_top(1, hands.source(), hands.hand(target))
     return hands.kinds_of(target)[-1:]
 

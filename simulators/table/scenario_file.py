@@ -104,7 +104,7 @@ def read_scenario(text: str) -> Scenario:
             raise _at_path(error) from None
         if scenario.no_shuffler:
             scenario.table = msgspec.structs.replace(scenario.table, shuffler=None)
-        scenario.table = _with_game(scenario)
+        scenario.table = _with_game(scenario, default_seats="seats" not in raw.get("table", {}))
         _Words(scenario).check()
     except _Wrong as wrong:
         lines = toml_lines(text)
@@ -116,7 +116,7 @@ def read_scenario(text: str) -> Scenario:
     return scenario
 
 
-def _with_game(scenario: Scenario) -> Setup:
+def _with_game(scenario: Scenario, *, default_seats: bool) -> Setup:
     """The table's set-up with the numbers of its game, and what the house has chosen there."""
     game = description_named(scenario.game)
     if game is None:
@@ -124,7 +124,9 @@ def _with_game(scenario: Scenario) -> Setup:
     if scenario.game == DRAGON_POKER:
         return scenario.table
     options = {**game.example_options, **scenario.table.options}
-    return msgspec.structs.replace(scenario.table, game=game_with(game, options), options=options)
+    numbers = game_with(game, options)
+    seats = min(scenario.table.seats, numbers.most_seats) if default_seats else scenario.table.seats
+    return msgspec.structs.replace(scenario.table, game=numbers, options=options, seats=seats)
 
 
 def action_of(step: ScenarioStep, setup: Setup) -> Action:
@@ -391,6 +393,13 @@ class _Words:
         for card in step.arrange or ():
             _known((*path, "arrange"), "card", card, self.setup.game.kinds)
 
+    def _hands(self, path: TomlPath, step: ScenarioStep) -> None:
+        for hand, choices in (step.hands or {}).items():
+            _known((*path, "hands", hand), "place", hand, hand_places(self.setup))
+            for choice, cards in choices.items():
+                for card in cards:
+                    _known((*path, "hands", hand, choice), "card", card, self.setup.game.kinds)
+
     def _mend(self, path: TomlPath, step: ScenarioStep) -> None:
         if step.mend is FaultName.DEAD:
             raise _Wrong((*path, "mend"), "a dead device stays dead; `replace` it")
@@ -477,6 +486,7 @@ def _ledger_places(setup: Setup) -> list[str]:
 _STEP_CHECKS: Final[dict[str, Callable[[_Words, TomlPath, ScenarioStep], None]]] = {
     "routine": _Words._routine,
     "arrange": _Words._arrange,
+    "hands": _Words._hands,
     "do": _Words._do,
     "take": _Words._take,
     "load": _Words._load,

@@ -31,6 +31,7 @@ VERBS: Final[dict[str, tuple[str, ...]]] = {
     "move": ("to", "cards", "deck"),
     "swap": ("deck",),
     "arrange": (),
+    "hands": (),
     "fault": ("device", "after_cards", "for_s"),
     "mend": ("device",),
     "door": ("device", "stuck"),
@@ -64,6 +65,7 @@ class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     move: str = ""  # a hand moves cards from this place
     swap: str = ""  # a hand takes the cards out of this place and puts a deck in
     arrange: tuple[str, ...] | None = None  # the cards that are dealt next, in order
+    hands: dict[str, dict[str, tuple[str, ...]]] | None = None  # hand → choice of its player → cards
     fault: FaultName | None = None
     mend: FaultName | None = None
     door: str = ""  # a hand opens or closes the device's door

@@ -3,14 +3,14 @@
 # mypyc
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from controller.core.reports import HostBoot
 from controller.daemon.table_clock import TableClock, time_away_ms
 from controller.journal import Journal, MemoryJournal, NewEvent, timestamp
-from firmware_bridge.wire.messages import AnyCommand, Capability
+from firmware_bridge.wire.messages import AnyCommand, Capability, StackCommand
 from simulators.devices.faults import FaultName
 from simulators.devices.firmware import Nameplate
 from simulators.table.house import BEGINNING, HostDied, House
@@ -59,6 +59,7 @@ class ScenarioHouse(House):
         self.death: Death | None = None
         self._replaced = 0  # how many devices have been replaced
         self.wall_s = 0.0  # how far the wall clock is ahead
+        self.before_deal: Callable[[str, int], None] | None = None  # brings planned cards to the top of the shoe
         super().__init__(journal_file, scenario.table, seed=scenario.seed, sets=DECK_SETS)
         self._come_up()
 
@@ -124,6 +125,9 @@ class ScenarioHouse(House):
         self._take(HostBoot(boot, 0, away_ms, "house", wall_ms))
 
     def _send(self, device: str, command: AnyCommand) -> None:
+        doing = self.state.devices[device].doing
+        if self.before_deal and device == "shoe" and doing and isinstance(command, StackCommand):
+            self.before_deal(doing.target, command.cards)
         super()._send(device, command)
         if self.death and self.death.decided and self.death.moment == "sent":
             raise HostDied

@@ -7,9 +7,7 @@ from typing import Final
 
 from controller.core import ledger
 from controller.core.events.table import refusals
-from controller.games.game import Method
 from simulators.devices.cards import CardPlace, Spot
-from simulators.table.hands import SHOE
 from simulators.table.people import People
 from simulators.table.scenario_checks import wrong_state
 from simulators.table.scenario_file import action_of
@@ -101,7 +99,7 @@ def _swap(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
 
 def _arrange(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     """Put certain cards on top of those that are dealt from, so that they come out next."""
-    spot = SHOE if house.state.method is Method.AUTOMATED_SHOE else people.hands.source()
+    spot = people.hands.dealt_from()
     names = house.setup.game.kinds
     there = house.cards.pile(spot)
     first = []
@@ -111,6 +109,27 @@ def _arrange(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
             return f"there is no {name} left where cards are dealt from"
         first.append(found)
     house.cards.reorder(spot, [*first, *(card for card in there if card not in first)])
+    return ""
+
+
+def _hands(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
+    """Certain cards come to certain hands, whenever these are dealt to; their players decide with them as planned."""
+    spot = people.hands.dealt_from()
+    names = house.setup.game.kinds
+    planned = {hand: [card for cards in plan.values() for card in cards] for hand, plan in (step.hands or {}).items()}
+    left = [card for cards in planned.values() for card in cards]
+    others, kept = [], []
+    for card in house.cards.pile(spot):
+        if names[card.kind] in left:
+            left.remove(names[card.kind])
+            kept.append(card)
+        else:
+            others.append(card)
+    if left:
+        return f"there is no {left[0]} left where cards are dealt from"
+    house.cards.reorder(spot, [*others, *kept])
+    people.plans, people.hands.planned = dict(step.hands or {}), planned
+    house.before_deal = people.hands.bring_up
     return ""
 
 
@@ -194,6 +213,7 @@ _STEPS: Final[dict[str, Callable[[ScenarioHouse, People, ScenarioStep], str]]] =
     "move": _move,
     "swap": _swap,
     "arrange": _arrange,
+    "hands": _hands,
     "fault": _fault,
     "mend": _mend,
     "door": _door,
