@@ -115,6 +115,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
         return list(described(state.setup.game).bets)
     if name == "irregularity":
         return list(described(state.setup.game).irregularities)
+    if name == "cut_by":
+        return [seat for seat in state.round.seats if seat != state.round.button] if state.round else []
     if name == "choice":
         turn = turn_of(state, state.round) if state.round else None
         return [*turn.choices, *turn.anybody] if turn else []

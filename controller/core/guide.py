@@ -14,7 +14,7 @@ from controller.core.actions import Action, OnDeck, OnDevice, ReceiveDeck, Role
 from controller.core.decision import Refusal, cite, why_not
 from controller.core.guide_gathering import gather_step, open_first, refusal_text, removal_step
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
-from controller.core.names import doing_name, place_name, sentence
+from controller.core.names import doing_name, place_name, plural, sentence
 from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack, stub_may_leave, stub_place, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device
@@ -316,7 +316,7 @@ def _betting(state: State, now_ms: int) -> Step | None:
         out: Offer = {"action": "unload_deck", "deck": due_deck(state)}
         return _because("No round can start with this deck: take it out.", refusal, out)
     return Step(
-        "Take the bets, then announce: no more bets.",
+        described(state.setup.game).ask_for_bets,
         "The deck is loaded. Mark the seats that have wagered.",
         (Rule.DEALING,),
         ({"action": "close_bets"},),
@@ -336,7 +336,10 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(text, _due_because(state, round_) or _CLOCKWISE, (Rule.DEALING,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
-        return Step(f"Deal to {place_name(stack.target)}.", _CLOCKWISE, (Rule.DEALING,), deal)
+        text, why = f"Deal to {place_name(stack.target)}.", _CLOCKWISE
+        if state.table is TableState.ACTING and round_.decisions:
+            text, why = f"Deal {plural(stack.cards - round_.in_hand, 'card')} to {place_name(stack.target)}.", ""
+        return Step(text, why, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
         how = "face up" if stack.face_up else "face down"
@@ -386,15 +389,16 @@ def _acting(state: State, now_ms: int) -> Step | None:
     round_ = _round(state)
     if round_.unseen or (next_stack(round_) and not waits_for_players(round_)):
         return _dealing(state, now_ms)
-    if reshuffle_due(state):
-        text = "Put stock and discards together, count and shuffle them, and let another player cut."
-        counted: Offer = {"action": "reshuffle_stock"}
-        return Step(text, "Too few cards are left.", (Rule.RESHUFFLE_STOCK,), (counted,))
     game = described(state.setup.game)
     turn = turn_of(state, round_) if game.must_decide else None
+    anybody: list[Offer] = [{"action": "decide_hand", "choice": one} for one in turn.anybody] if turn else []
+    if reshuffle_due(state):
+        text = "Put stock and discards together, count and shuffle them, and let another player cut."
+        why = "Too few cards are left." + (f" Seat {round_.button} deals, and shuffles." if round_.button else "")
+        return Step(text, why, (Rule.RESHUFFLE_STOCK,), ({"action": "reshuffle_stock"}, *anybody))
     if turn is not None:
         choices: list[Offer] = [{"action": "decide_hand", "target": turn.hand, "choice": one} for one in turn.choices]
-        return Step(turn.text, turn.why, (Rule.DECISIONS,), tuple(choices))
+        return Step(turn.text, turn.why, (Rule.DECISIONS,), (*choices, *anybody))
     acted: Offer = {"action": "players_acted"}
     text, why = game.prompts.get(StepType.ACT, _PROMPTS[StepType.ACT])
     return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (acted,))

@@ -64,6 +64,7 @@ class ReshuffleStock(Action):
     leads_to = play.StockReshuffled
     rules = (Rule.RESHUFFLE_STOCK,)
     cards: int
+    cut_by: int  # the seat of the player who cut: another one than who deals and shuffles
     confirmed: bool = False  # the number differs from what the table expects, and was counted again
 
 

@@ -105,6 +105,13 @@ class Deck(msgspec.Struct):
     came_from: str = ""  # where a prepared deck was inspected and shuffled
 
 
+class BeforeDecision(msgspec.Struct):
+    """What is needed to take a decision back."""
+
+    plan: int  # how many stacks the plan had; the decision added those after them
+    turned: bool = False  # cards were entered with the decision
+
+
 class Round(msgspec.Struct):
     """A round from its first card to its last."""
 
@@ -133,9 +140,7 @@ class Round(msgspec.Struct):
     unseen: dict[str, int] = {}  # cards that were dealt face up and have not been entered yet
     entered: str = ""  # the hand whose cards a person entered last
     decisions: list[Decided] = []
-    decided_at: int = 0  # how much of the plan was dealt when the last decision was made
-    decided_deals: int = 0  # how many stacks it added to the plan
-    decided_turned: bool = False  # cards were entered with it
+    before: list[BeforeDecision] = []  # each of them
     reshuffles: int = 0  # how often stock and discards were shuffled
     button: int = 0  # the seat that has it
     first: bool = False  # the first round of a deck since its shuffle
@@ -144,6 +149,7 @@ class Round(msgspec.Struct):
     settled: bool = False
     result: str = ""
     payments: list[Payment] = []
+    carried_before: dict[str, Any] = {}  # what the game remembered before the settlement
 
 
 class LastCount(msgspec.Struct):

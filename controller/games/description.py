@@ -48,7 +48,7 @@ class Irregularity:
     """Something that went wrong, which a person reports and which voids the round."""
 
     text: str  # why the round is void
-    rule: Rule
+    rule: Rule | None = None  # if the rules of the game provide for it
     keeps: bool = False  # the cards that are left to deal can still be used
 
 
@@ -66,6 +66,7 @@ class Description:
     options: Mapping[str, Any] = field(default_factory=dict)  # what the house may choose, with the usual values
     example_options: Mapping[str, Any] = field(default_factory=dict)  # where a choice has no usual value
     options_fault: Callable[[dict[str, Any]], str] = _no_fault
+    ask_for_bets: str = "Take the bets, then announce: no more bets."
     bets: tuple[str, ...] = ()  # whose amounts can be recorded
     bet_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why this bet cannot be made now
     bets_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why the bets of this hand do not fit together

@@ -33,7 +33,7 @@ const QUESTIONS = {
   target: "Which hand?", cards: "How many cards?", deck: "Which deck?", place: "Where were they?", how: "How?", device: "Which device?",
   method: "Which dealing method?", warning: "Which warning?", misdealt: "Were the cards misdealt?", good: "Is the deck in order?",
   prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", came_from: "Who prepared it, and where?", seats: "Which seats have wagered?",
-  round: "Which round?", reason: "What is the reason?",
+  round: "Which round?", cut_by: "Which seat cut?", reason: "What is the reason?",
 };
 const CHOICES = { marked: "marked out of order" };
 const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };

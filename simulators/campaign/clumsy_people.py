@@ -135,6 +135,7 @@ class ClumsyPeople(People):
             "kinds": tuple(rng.choices((*state.setup.game.kinds, "joker"), k=rng.randrange(4))),
             "choice": rng.choice(("play", "forfeit")),
             "number": rng.randrange(5),
+            "cut_by": 1,
             "irregularity": rng.choice((*described(state.setup.game).irregularities, "none")),
         }
         fields = {name: values[name] for name in kind.__struct_fields__ if name in values}

@@ -24,7 +24,7 @@ from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
-from simulators.table.players import discard
+from simulators.table.players import discard, take_back
 
 RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
@@ -43,6 +43,7 @@ _REPORTED_FIRST: Final = (
     act.LoadDeck,  # again: the dealing method, and so the place, may have changed meanwhile
     act.RemoveStub,
     act.DecideHand,
+    act.TakeBackDecision,
     act.CollectAll,
     act.CollectHand,
     act.SpreadDeck,
@@ -485,6 +486,7 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.CloseTable: lambda hands, action: hands._collect_all_decks(),
     act.RemoveStub: lambda hands, action: hands._remove_stub(),
     act.DecideHand: lambda hands, action: discard(hands, action.target),
+    act.TakeBackDecision: lambda hands, action: take_back(hands),
     act.CollectAll: lambda hands, action: hands._collect_hands(),
     act.CollectHand: lambda hands, action: hands.house.cards.move_all(hands.hand(action.target), RACK),
     act.DealCards: lambda hands, action: hands._deal_reported(),

@@ -20,12 +20,12 @@ from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.rules.guards import SOURCE
-from controller.core.rules.script import turn_of
+from controller.core.rules.script import record_of, turn_of
 from controller.core.state import due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games import described
 from controller.games.game import Method
-from controller.games.record import PlayerTurn
+from controller.games.record import Decided, PlayerTurn
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
@@ -163,12 +163,30 @@ class People:
         turn = turn_of(state, state.round) if state.round else None
         if turn is None:
             return False
+<<<<<<< HEAD
         planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
         if planned:
             return taken(self.perform(act.DecideHand, **planned))
+=======
+        if any(self._choose_out_of_turn(turn, choice) for choice in turn.anybody):
+            return True
+>>>>>>> 75fb8e0 (core: record who cut a reshuffled stock, and let a winner declare before it)
         choices = self.rng.sample(turn.choices, len(turn.choices))
         made = (self._choose(turn, choice) for choice in choices)
         return any(made)
+
+    def _choose_out_of_turn(self, turn: PlayerTurn, choice: str) -> bool:
+        """Whoever has the cards for a choice that every hand has makes it at once."""
+        state = self.house.state
+        game = described(state.setup.game)
+        assert state.round is not None
+        assert game.decide is not None
+        record = record_of(state, state.round)
+        for hand in record.held:
+            kinds = self.hands.kinds_of(hand)[-turn.enter.get(choice, 0) :]
+            if hand not in record.kinds and not game.decide(record, Decided(hand, choice, 0, kinds)).fault:
+                return taken(self.perform(act.DecideHand, target=hand, choice=choice, kinds=kinds))
+        return False
 
     def _choose(self, turn: PlayerTurn, choice: str) -> bool:
         fields = choice_of(turn, choice, lambda: self.hands.kinds_of(turn.hand), self.rng)
@@ -265,7 +283,9 @@ class People:
         if name == "enter_cards":
             return {"kinds": self._to_enter(str(offer["target"]))}
         if name == "reshuffle_stock":
-            return {"cards": reshuffle_stock(self.hands, self.rng)}
+            assert state.round
+            cut_by = next(seat for seat in state.round.seats if seat != state.round.button)
+            return {"cards": reshuffle_stock(self.hands, self.rng), "cut_by": cut_by}
         if name == "empty_device":
             lost = [name for name, found in state.decks.items() if found.cards.get(ledger.MISSING)]
             return {} if any(self.hands.in_device(name, device) for name in lost) else None

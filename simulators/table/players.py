@@ -62,6 +62,17 @@ def discard(hands: TableHands, target: str) -> None:
         hands.house.cards.move_card(card, hands.hand(target), hands.hand(ledger.DISCARDS))
 
 
+def take_back(hands: TableHands) -> None:
+    """Put cards that were put aside last back into the hands that should have them."""
+    assert hands.house.state.round
+    believed = hands.house.state.decks[hands.house.state.round.deck].cards
+    for target in {stack.target for stack in hands.house.state.round.plan}:
+        lacking = believed.get(target, 0) - hands.house.cards.count(hands.hand(target))
+        there = hands.house.cards.count(hands.hand(ledger.DISCARDS))
+        if lacking > 0 and there:
+            hands.house.cards.move_top(min(lacking, there), hands.hand(ledger.DISCARDS), hands.hand(target))
+
+
 def reshuffle_stock(hands: TableHands, rng: random.Random) -> int:
     """Put stock and discards together, shuffle and cut them; returns how many there are."""
     cards, source = hands.house.cards, hands.source()

@@ -79,7 +79,7 @@ ACTIONS = [
 ]
 FIELDS: dict[str, Any] = {
     "deck": "red-1", "back": "green", "depth": 20, "seats": (1,), "target": "seat1", "cards": 1, "misdealt": True,
-    "irregularity": "x", "seat": 1, "bet": "ante", "amount": 5, "kinds": (), "choice": "play",
+    "irregularity": "x", "seat": 1, "bet": "ante", "amount": 5, "kinds": (), "choice": "play", "cut_by": 1,
     "device": "shoe", "how": "covered", "method": "manual_shoe", "place": "seat1", "warning": "x",
 }  # fmt: skip
 

@@ -61,6 +61,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "seat": st.sampled_from([1, 2, 6, 9]),
     "bet": st.sampled_from(["ante", "ante bonus", "three card bonus", "luck"]),
     "amount": st.sampled_from([-1, 0, 10, 20]),
+    "cut_by": st.integers(0, 7),
     "kinds": st.sampled_from([("tiger", "panda", "rabbit"), ("gold dragon", "gold dragon", "tiger"), ("tiger",), ()]),
     "choice": st.sampled_from(["play", "forfeit", "swim"]),
     "number": st.sampled_from([0, 1, 4]),

@@ -20,7 +20,7 @@ from controller.core.events.play import (
     StockReshuffled,
 )
 from controller.core.events.rounds import PlannedStack
-from controller.core.state import Round, State
+from controller.core.state import BeforeDecision, Round, State
 from controller.games import described
 from controller.games.record import Decided
 
@@ -102,9 +102,8 @@ def _corrected(state: State, event: CardsCorrected) -> None:
 def _decided(state: State, event: HandDecided) -> None:
     round_ = _now(state)
     round_.decisions.append(Decided(event.target, event.choice, event.number, tuple(event.kinds)))
+    round_.before.append(BeforeDecision(len(round_.plan), bool(event.turned and event.kinds)))
     round_.plan += event.deals
-    round_.decided_deals = len(event.deals)
-    round_.decided_at, round_.decided_turned = round_.dealt, bool(event.turned and event.kinds)
     if event.kinds and event.turned:
         add_kinds(state, round_, event.target, event.kinds)
     elif event.turned:
@@ -125,11 +124,12 @@ def _turned_over(state: State, round_: Round, target: str, number: int) -> None:
 def _taken_back(state: State, event: DecisionTakenBack) -> None:
     round_ = _now(state)
     last = round_.decisions.pop()
+    del round_.plan[round_.before.pop().plan :]
     if event.turned:
         _remove_kinds(state, round_, event.target, list(last.kinds))
-    if round_.decided_deals:
-        del round_.plan[-round_.decided_deals :]
-    round_.decided_deals, round_.decided_turned = 0, False
+    if round_.settled:
+        round_.settled, round_.result, round_.payments = False, "", []
+        state.carried = round_.carried_before
     round_.acted = False
 
 
@@ -159,6 +159,7 @@ def _finished(state: State, event: DeckFinished) -> None:
 def _settled(state: State, event: RoundSettled) -> None:
     round_ = _now(state)
     round_.settled, round_.result, round_.payments = True, event.result, list(event.payments)
+    round_.carried_before = state.carried
     if event.carried is not None:
         state.carried = event.carried
 

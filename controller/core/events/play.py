@@ -144,9 +144,10 @@ class StockReshuffled(PersonEvent):
     deck: str
     cards: int
     moves: list[Move]
+    cut_by: int  # the seat of the player who cut
 
     def sentence(self) -> str:
-        return f"Stock and discards of deck {self.deck} were shuffled: {cards(self.cards)}."
+        return f"Stock and discards of deck {self.deck} were shuffled: {cards(self.cards)}, cut by seat {self.cut_by}."
 
 
 class SessionEnded(PersonEvent):

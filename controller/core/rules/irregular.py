@@ -132,6 +132,7 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
     share = sum(stack.cards for stack in d.round.plan if stack.target == act.target)
     if not share:
         return no_such_hand(act.target)
+    share -= sum(decided.number for decided in d.round.decisions if decided.hand == act.target)  # it put these aside
     refusal = impossible(d.state, act.cards, Rule.WRONG_NUMBER)
     if refusal:
         return refusal

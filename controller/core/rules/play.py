@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from controller.core import ledger
 from controller.core.actions import (
@@ -164,7 +165,7 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
     turn = turn_of(state, round_)
     if next_stack(round_) is not None and not waits_for_players(round_):
         return Refusal("a hand still lacks a card", "it has been dealt", (Rule.DECISIONS,))
-    if reshuffle_due(state):
+    if reshuffle_due(state) and not (turn and act.choice in turn.anybody):
         return Refusal("too few cards are left", "stock and discards have been shuffled", (Rule.RESHUFFLE_STOCK,))
     if round_.unseen:
         hand = place_name(next(iter(round_.unseen)))
@@ -228,17 +229,20 @@ def _asked(state: State, round_: Round) -> Iterator[bool]:
 
 @handles(TakeBackDecision)
 def take_back(d: Decision, act: TakeBackDecision) -> Refusal | None:
-    """The last decision was entered by mistake. Only while nothing has followed from it."""
+    """The last decision was entered by mistake. Only while nothing has followed from it but a settlement."""
     round_ = d.round
-    if not round_.decisions or round_.settled:
+    before = round_.before[-1] if round_.before else None
+    if before is None or (round_.settled and not before.turned):
         return Refusal("no decision can be taken back", "a decision has just been entered", (Rule.DECISIONS,))
     last = round_.decisions[-1]
     shoe = d.state.devices.get("shoe")
     cards = d.state.decks[round_.deck].cards
     moves = [(ledger.DISCARDS, last.hand, last.number)] if cards.get(ledger.DISCARDS) and last.number else None
-    dealing = (shoe is not None and (shoe.doing or shoe.at_exit)) or round_.in_hand
-    if round_.decided_deals and (dealing or round_.dealt > round_.decided_at):
+    busy = shoe is not None and (shoe.doing is not None or shoe.at_exit is not None)
+    if len(round_.plan) > before.plan and (busy or round_.in_hand or round_.dealt > before.plan):
         return Refusal("cards were dealt because of it", "nothing has followed from it", (Rule.DECISIONS,))
+    if round_.settled and (busy or round_.stub_out or cards.get(ledger.RACK)):
+        return Refusal("the cards are being collected", "they are still on the table", (Rule.DECISIONS,))
     d.emit(
         DecisionTakenBack(
             round=round_.number,
@@ -246,7 +250,7 @@ def take_back(d: Decision, act: TakeBackDecision) -> Refusal | None:
             target=last.hand,
             choice=last.choice,
             moves=moves,
-            turned=round_.decided_turned,
+            turned=before.turned,
             who=act.who,
         ),
         Rule.DECISIONS,
@@ -357,14 +361,17 @@ def report_irregularity(d: Decision, act: ReportIrregularity) -> Refusal | None:
     if found is None:
         names = ", ".join(known) or "none"
         return Refusal(f"{act.irregularity!r} is no irregularity of this game", f"it is one of: {names}")
-    d.emit(IrregularityReported(round=d.round.number, irregularity=act.irregularity, who=act.who), found.rule)
+    rules = (found.rule,) if found.rule else ()
+    d.emit(IrregularityReported(round=d.round.number, irregularity=act.irregularity, who=act.who), *rules)
     if not found.keeps:
         finish_deck(d, d.round.deck, found.text)
-    void(d, found.rule, reason=found.text, keeps=found.keeps)
+    void(d, *rules, reason=found.text, keeps=found.keeps)
     return None
 
 
 # --- a shuffle during the round ---------------------------------------------------------------------------------------
+
+_RESHUFFLE: Final = (Rule.RESHUFFLE_STOCK,)
 
 
 @enforces(Rule.RESHUFFLE_STOCK)
@@ -374,21 +381,32 @@ def reshuffle_stock(d: Decision, act: ReshuffleStock) -> Refusal | None:
     round_ = d.round
     cards, source = d.state.decks[round_.deck].cards, SOURCE[round_.method]
     if not reshuffle_due(d.state):
-        return Refusal("enough cards are left", "too few are left after an exchange", (Rule.RESHUFFLE_STOCK,))
+        return Refusal("enough cards are left", "too few are left after an exchange", _RESHUFFLE)
     expected = cards.get(source, 0) + cards.get(ledger.DISCARDS, 0)
-    refusal = impossible(d.state, act.cards, Rule.RESHUFFLE_STOCK)
+    refusal = _cannot_cut(round_, act.cut_by) or impossible(d.state, act.cards, Rule.RESHUFFLE_STOCK)
     if refusal:
         return refusal
-    rules = (Rule.RESHUFFLE_STOCK,)
-    refusal = unlikely(d.state, round_.deck, act.cards, pile=0, expected=expected, blind=True, rules=rules)
+    refusal = unlikely(d.state, round_.deck, act.cards, pile=0, expected=expected, blind=True, rules=_RESHUFFLE)
     if stands(refusal, act.confirmed):
         return refusal
     moves = ledger.emptying_moves(cards, (ledger.DISCARDS, source), act.cards, source)
     d.emit(
-        StockReshuffled(round=round_.number, deck=round_.deck, cards=act.cards, moves=moves, who=act.who),
+        StockReshuffled(
+            round=round_.number, deck=round_.deck, cards=act.cards, moves=moves, cut_by=act.cut_by, who=act.who
+        ),
         Rule.RESHUFFLE_STOCK,
     )
     record_difference(d, round_.deck, ledger.DISCARDS, moves)
     if act.cards != expected:
         void(d, Rule.RESHUFFLE_STOCK, reason=f"stock and discards were {act.cards} cards instead of {expected}")
+    return None
+
+
+def _cannot_cut(round_: Round, seat: int) -> Refusal | None:
+    """Refuse a cut by somebody who does not play, or by the player who deals and has shuffled."""
+    if seat not in round_.seats:
+        seats = ", ".join(str(one) for one in sorted(round_.seats))
+        return Refusal(f"seat {seat} does not play in this round", f"one of the seats {seats} has cut", _RESHUFFLE)
+    if seat == round_.button:
+        return Refusal(f"seat {seat} deals in this round, and shuffles", "another player has cut", _RESHUFFLE)
     return None

@@ -32,7 +32,7 @@ from controller.games.chinese_deck.pay import (
     winning_class,
 )
 from controller.games.chinese_deck.rulebook import RULEBOOK
-from controller.games.description import Description, StepType
+from controller.games.description import Description, Irregularity, StepType
 from controller.games.game import PLAYERS, Deal, Game, Method
 from controller.games.payments import Payment
 from controller.games.record import Consequence, Decided, PlayerTurn, RoundRecord
@@ -64,8 +64,10 @@ def _with_options(game: Game, options: dict[str, Any]) -> Game:
 def _options_fault(options: dict[str, Any]) -> str:
     pack = options["pack"]
     if not isinstance(pack, dict) or not all(type(copies) is int for copies in pack.values()):
-        return "pack: expected the number of copies of each kind of card"
-    return pack_fault(pack)
+        return "options.pack: expected the number of copies of each kind of card"
+    fault = pack_fault(pack)
+    example = "; docs/games/dragon-poker-chinese-deck.md has an example" if fault and not pack else ""
+    return f"options.pack: {fault}{example}" if fault else ""
 
 
 # --- a round ----------------------------------------------------------------------------------------------------------
@@ -73,6 +75,10 @@ def _options_fault(options: dict[str, Any]) -> str:
 
 def _hands(record: RoundRecord) -> list[str]:
     return [f"seat{seat}" for seat in record.seats]
+
+
+def _spoken(hand: str) -> str:
+    return hand.replace("seat", "seat ")
 
 
 def _turns(record: RoundRecord) -> list[Decided]:
@@ -92,7 +98,7 @@ def _turn(record: RoundRecord) -> PlayerTurn | None:
     return PlayerTurn(
         hand,
         (EXCHANGE, PASS),
-        f"Ask {hand.replace('seat', 'seat ')} to exchange cards or pass.",
+        f"Ask {_spoken(hand)} to exchange cards or pass.",
         "Whoever has a winning hand says so at once.",
         numbers={EXCHANGE: (EXCHANGES[0], min(EXCHANGES[-1], record.stock))},
         enter={WIN: HAND_SIZE},
@@ -105,7 +111,7 @@ def _others_who_won(record: RoundRecord) -> PlayerTurn | None:
     decided = {one.hand for one in record.decisions}
     for hand in _hands(record):
         if hand not in decided:
-            text = f"Ask {hand.replace('seat', 'seat ')} for a winning hand."
+            text = f"Ask {_spoken(hand)} for a winning hand."
             return PlayerTurn(hand, (WIN, NO_WIN), text, "The higher class wins.", enter={WIN: HAND_SIZE})
     return None
 
@@ -133,8 +139,7 @@ def _reshuffle_due(record: RoundRecord) -> bool:
 
 
 def _pot(record: RoundRecord) -> int:
-    exchanged = sum(exchange_cost(one.number) for one in record.decisions if one.choice == EXCHANGE)
-    return ANTE * len(record.seats) + exchanged
+    return sum(_put_in(record, hand) for hand in _hands(record))
 
 
 def _when(record: RoundRecord) -> WhenWon:
@@ -156,14 +161,20 @@ def _winner(record: RoundRecord) -> tuple[str, Any]:
 
 def _result(record: RoundRecord) -> str:
     winner, winning = _winner(record)
-    return f"{winner.replace('seat', 'seat ')} wins with {CLASS_NAMES[winning]}"
+    return f"{_spoken(winner)} wins with {CLASS_NAMES[winning]}"
+
+
+def _put_in(record: RoundRecord, hand: str) -> int:
+    exchanged = sum(exchange_cost(one.number) for one in record.decisions_of(hand) if one.choice == EXCHANGE)
+    return ANTE + exchanged
 
 
 def _board(record: RoundRecord) -> list[BoardBlock]:
     if not record.seats:
         return []
+    paid = tuple(f"{_spoken(hand)}: {_put_in(record, hand)}" for hand in _hands(record))
     return [
-        BoardBlock("Pot", figure=f"{_pot(record)} units"),
+        BoardBlock("Pot", figure=f"{_pot(record)} units", lines=paid),
         BoardBlock("Stock", figure=str(record.stock)),
         BoardBlock("Discards", figure=str(record.discards)),
     ]
@@ -178,6 +189,7 @@ DESCRIPTION = Description(
     options_fault=_options_fault,
     example_options={"pack": dict(EXAMPLE_PACK)},
     with_options=_with_options,
+    ask_for_bets="Take an ante of one unit from each player, then announce: no more bets.",
     must_decide=True,
     must_settle=True,
     turn=_turn,
@@ -186,6 +198,11 @@ DESCRIPTION = Description(
     shown=_winners,
     settle=_settle,
     result=_result,
+    irregularities={
+        "exposed_card": Irregularity("a card was seen that should be hidden"),
+        "foreign_card": Irregularity("a card does not belong to the deck"),
+        "no_winner": Irregularity("the players end it without a winner"),
+    },
     odds=odds,
     board=_board,
 )
