@@ -163,14 +163,11 @@ class People:
         turn = turn_of(state, state.round) if state.round else None
         if turn is None:
             return False
-<<<<<<< HEAD
         planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
         if planned:
             return taken(self.perform(act.DecideHand, **planned))
-=======
         if any(self._choose_out_of_turn(turn, choice) for choice in turn.anybody):
             return True
->>>>>>> 75fb8e0 (core: record who cut a reshuffled stock, and let a winner declare before it)
         choices = self.rng.sample(turn.choices, len(turn.choices))
         made = (self._choose(turn, choice) for choice in choices)
         return any(made)
