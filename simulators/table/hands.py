@@ -24,7 +24,7 @@ from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
-from simulators.table.players import discard, take_back
+from simulators.table.players import discard, one_by_one, take_back
 
 RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
@@ -309,11 +309,10 @@ class TableHands:
 
     def _deal(self, shares: dict[str, int]) -> None:
         cards = self.house.cards
-        for target, share in shares.items():
-            number = min(share - cards.count(self.hand(target)), cards.count(self.source()))
-            if number > 0:
-                self.bring_up(target, number)
-                cards.move_top(number, self.source(), self.hand(target))
+        for target in one_by_one({target: n - cards.count(self.hand(target)) for target, n in shares.items()}):
+            if cards.count(self.source()):
+                self.bring_up(target, 1)
+                cards.move_top(1, self.source(), self.hand(target))
 
     def _collect_hands(self) -> None:
         for spot in self.house.cards.spots(CardPlace.HAND):

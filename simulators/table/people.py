@@ -7,6 +7,7 @@ guide leaves open they see for themselves, such as the number of cards or the ne
 # mypyc
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any, Final
@@ -30,7 +31,7 @@ from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
 from simulators.table.house import House
-from simulators.table.players import choice_of, deal_one, planned_choice, reshuffle_stock
+from simulators.table.players import choice_of, deal_one, planned_choice, reshuffle_stock, shuffle
 
 WHO: Final = {
     Role.DEALER: "dealer 1",
@@ -153,7 +154,9 @@ class People:
             return True
         if self._sees_cut_card():
             return taken(self.perform(act.ReportCutCard))
-        if any(offer["action"] == "decide_hand" for offer in step.do):
+        if any(offer["action"] == "decide_hand" for offer in step.do) and self._decide_out_of_turn():
+            return True
+        if step.do and step.do[0]["action"] == "decide_hand":
             return self._decide_hand()
         return any(self._accept(step, offer) for offer in step.do)
 
@@ -166,20 +169,19 @@ class People:
         planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
         if planned:
             return taken(self.perform(act.DecideHand, **planned))
-        if any(self._choose_out_of_turn(turn, choice) for choice in turn.anybody):
-            return True
         choices = self.rng.sample(turn.choices, len(turn.choices))
         made = (self._choose(turn, choice) for choice in choices)
         return any(made)
 
-    def _choose_out_of_turn(self, turn: PlayerTurn, choice: str) -> bool:
+    def _decide_out_of_turn(self) -> bool:
         """Whoever has the cards for a choice that every hand has makes it at once."""
         state = self.house.state
         game = described(state.setup.game)
-        assert state.round is not None
-        assert game.decide is not None
+        turn = turn_of(state, state.round) if state.round else None
+        if turn is None or state.round is None or game.decide is None:
+            return False
         record = record_of(state, state.round)
-        for hand in record.held:
+        for hand, choice in itertools.product(record.held, turn.anybody):
             kinds = self.hands.kinds_of(hand)[-turn.enter.get(choice, 0) :]
             if hand not in record.kinds and not game.decide(record, Decided(hand, choice, 0, kinds)).fault:
                 return taken(self.perform(act.DecideHand, target=hand, choice=choice, kinds=kinds))
@@ -287,7 +289,7 @@ class People:
             lost = [name for name, found in state.decks.items() if found.cards.get(ledger.MISSING)]
             return {} if any(self.hands.in_device(name, device) for name in lost) else None
         if name == "shuffle_by_hand":
-            self.hands.collect(deck)
+            shuffle(self.hands, deck, self.rng)
         elif name == "finish_deal":
             self.hands.deal_all()
         elif name == "free_jam":

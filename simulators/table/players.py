@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from controller.core import ledger
 from controller.games.record import PlayerTurn
 
 if TYPE_CHECKING:
+    from simulators.devices.cards import Card
     from simulators.table.hands import TableHands
 
 
@@ -32,7 +33,7 @@ def planned_choice(
     """The choice that a player has planned for this turn, with the cards that belong to it; None if there is none."""
     for choice in turn.choices:
         cards, number = plan.get(choice), turn.enter.get(choice, 0)
-        if number > 1:  # all cards at once, in their planned order
+        if plan and number > 1:  # all cards at once, in their planned order
             every = tuple(card for one in plan.values() for card in one)
             return {"target": turn.hand, "choice": choice, "kinds": every}
         if cards is None:
@@ -41,6 +42,20 @@ def planned_choice(
         if kinds or not cards:
             return {"target": turn.hand, "choice": choice, "kinds": tuple(kinds)}
     return None
+
+
+def one_by_one(numbers: Mapping[str, int]) -> Iterator[str]:
+    """Who gets the next card until every hand has its number: one card each in turn."""
+    for dealt in range(max(numbers.values(), default=0)):
+        yield from (target for target, number in numbers.items() if number > dealt)
+
+
+def shuffle(hands: TableHands, deck: str, rng: random.Random) -> None:
+    """Bring a deck together and shuffle it by hand."""
+    hands.collect(deck)
+    order = hands.house.cards.pile(hands.own(deck))
+    rng.shuffle(order)
+    hands.house.cards.reorder(hands.own(deck), order)
 
 
 def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
@@ -54,11 +69,16 @@ def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
 
 
 def discard(hands: TableHands, target: str) -> None:
-    """Put cards of a hand aside until it has as many as the table believes, first those that the player likes least."""
+    """Put cards of a hand aside until it has as many as the table believes, first those that fit the others least."""
     assert hands.house.state.round
     believed = hands.house.state.decks[hands.house.state.round.deck].cards.get(target, 0)
     held = hands.house.cards.pile(hands.hand(target))
-    for card in sorted(held, key=lambda one: (one.kind, one.index))[: max(len(held) - believed, 0)]:
+
+    def neighbours(card: Card) -> int:
+        """How well a card goes with the others: next to them in the pack, and best with the same kind."""
+        return sum(max(3 - abs(card.kind - other.kind), 0) for other in held)
+
+    for card in sorted(held, key=lambda one: (neighbours(one), one.kind, one.index))[: max(len(held) - believed, 0)]:
         hands.house.cards.move_card(card, hands.hand(target), hands.hand(ledger.DISCARDS))
 
 
