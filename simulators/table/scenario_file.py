@@ -59,9 +59,7 @@ _ONLY_WITH: Final[dict[tuple[str, str], Collection[str]]] = {
     ("routine", "seats"): ("round",),
     ("routine", "within_s"): ("work",),
     ("fault", "after_cards"): [fault for fault in FaultName if fault in OF_THE_MECHANICS],
-    ("fault", "for_s"): [
-        fault for fault in FaultName if fault not in (*OF_THE_MECHANICS, FaultName.REBOOT, FaultName.DEAD)
-    ],
+    ("fault", "for_s"): [one for one in FaultName if one not in (*OF_THE_MECHANICS, FaultName.REBOOT, FaultName.DEAD)],
 }
 _ENUMS: Final[dict[str | int, type[StrEnum]]] = {"fault": FaultName, "mend": FaultName, "role": Role, "method": Method}
 _NEEDED: Final = {"load": "deck", "move": "to", "swap": "deck", "fault": "device", "mend": "device", "door": "device"}
