@@ -9,7 +9,7 @@ import copy
 import functools
 import itertools
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, Union, get_args, get_origin
 
@@ -17,20 +17,60 @@ import msgspec
 
 from controller.api.requests import Credentials
 from controller.core import ledger, step
-from controller.core.actions import Action, CloseBets, Configure, CorrectCount, ReceiveDeck, Role
+from controller.core.actions import (
+    Action,
+    CloseBets,
+    Configure,
+    CorrectCards,
+    CorrectCount,
+    DealCards,
+    DecideHand,
+    EndSession,
+    EnterCards,
+    PlayersActed,
+    ReceiveDeck,
+    RecordBet,
+    RemoveStub,
+    ReportCutCard,
+    ReportDealerExposed,
+    ReportIrregularity,
+    ReshuffleStock,
+    RevealDealer,
+    Role,
+    TakeBackDecision,
+)
 from controller.core.decision import cite, why_not
 from controller.core.events.table import ActionRefused
 from controller.core.names import capital, cards, command_name, where
 from controller.core.rules.correcting import correctable
+from controller.core.rules.dealing import next_stack
 from controller.core.rules.opening import LONGEST_NAME
 from controller.core.rules.play import cards_wanted
 from controller.core.rules.script import turn_of
 from controller.core.rules.service import OUT_HOW
-from controller.core.state import State, decode, encode, requestable_rounds
+from controller.core.state import Round, State, decode, encode, requestable_rounds
 from controller.core.table import Table
 from controller.games import described
+from controller.games.description import Description, StepType
+from controller.games.game import DEALER
+from controller.games.record import PlayerTurn
 
 # `Configure` comes from the configuration file, never through the API.
+_OF_SOME_GAMES: dict[type[Action], Callable[[Description], object]] = {  # and which these are
+    RecordBet: lambda game: game.bets,
+    EnterCards: lambda game: game.settle,
+    CorrectCards: lambda game: game.settle,
+    DecideHand: lambda game: game.decide,
+    TakeBackDecision: lambda game: game.decide,
+    ReportCutCard: lambda game: game.game.keeps_dealing,
+    ReshuffleStock: lambda game: game.reshuffle_due,
+    EndSession: lambda game: game.end_session,
+    ReportIrregularity: lambda game: game.irregularities,
+    PlayersActed: lambda game: StepType.ACT in game.script and not game.must_decide,
+    RevealDealer: lambda game: StepType.REVEAL in game.script,
+    ReportDealerExposed: lambda game: DEALER in game.game.hands(),
+    RemoveStub: lambda game: not game.game.keeps_dealing,
+}
 ACTIONS = {name: kind for name, kind in step.ACTIONS.items() if kind is not Configure}
 _fields = functools.cache(msgspec.structs.fields)  # it evaluates the annotations on every call, 0.1 ms each
 _BY_WHOM = {"who", "role", "origin"}  # fields that do not come from the request
@@ -111,6 +151,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
         return [str(method) for method in state.setup.game.programme if method is not state.method]
     if name == "kinds":
         return list(state.setup.game.kinds)
+    if name == "seat":
+        return list(range(1, state.setup.seats + 1))
     if name == "bet":
         return list(described(state.setup.game).bets)
     if name == "irregularity":
@@ -136,10 +178,34 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
 
 
 def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -> list[Any]:
-    """The decks or devices among the choices whose state allows the action; all if none does (the rules say why)."""
+    """Those of the choices for which the action makes sense now; all if there is none (the rules say why)."""
+    if name == "kinds":
+        return _left(state)
+    if name == "target" and kind in _HANDS and state.round:
+        return [choice for choice in choices if _HANDS[kind](state, state.round, choice)] or choices
     if name not in ("deck", "device"):
         return choices
     return [choice for choice in choices if not why_not(state, kind.leads_to, **{name: choice})] or choices
+
+
+def _left(state: State) -> list[str]:
+    """The kinds of cards of which the deck of this round has some that were not seen."""
+    game, round_ = state.setup.game, state.round
+    seen = state.decks[round_.deck].seen if round_ and round_.deck in state.decks else {}
+    return [kind for kind, copies in zip(game.kinds, game.copies, strict=True) if seen.get(kind, 0) < copies]
+
+
+def _may_decide(state: State, round_: Round, hand: str) -> bool:
+    turn = turn_of(state, round_)
+    return turn is not None and (hand == turn.hand or bool(turn.anybody))
+
+
+# The hands that an action is about.
+_HANDS: dict[type[Action], Callable[[State, Round, str], object]] = {
+    EnterCards: cards_wanted,
+    CorrectCards: lambda state, round_, hand: hand == round_.entered,
+    DecideHand: _may_decide,
+}
 
 
 def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
@@ -149,6 +215,7 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
     """
     encoded = encode(state)
     state = copy.deepcopy(state)
+    game = described(state.setup.game)
     for name, kind in ACTIONS.items():
         refusal = _refusal(kind, state, encoded, now_ms)
         yield {
@@ -159,6 +226,7 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
             "about": _about(kind, state),
             "roles": [str(role) for role in kind.roles],
             "pin": Role.DEALER not in kind.roles,
+            "in_game": kind not in _OF_SOME_GAMES or bool(_OF_SOME_GAMES[kind](game)),
             "allowed": refusal is None,
             "why_not": refusal,
             "fields": fields_of(kind, state),
@@ -209,6 +277,9 @@ _VALUES: dict[str, list[Any]] = {"boolean": [True], "integer": [0, 1], "integers
 
 def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
     """Values for the fields of an action that a person has to fill in, in every combination worth trying."""
+    if kind is DecideHand and state.round and (turn := turn_of(state, state.round)):
+        yield from _trial_decisions(turn, _left(state))
+        return
     names: list[str] = []
     values: list[list[Any]] = []
     for field in _fields(kind):
@@ -216,7 +287,9 @@ def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
             continue
         choices: list[Any] | None = _choices(kind, field.name, field.type, state)
         if kind is CloseBets and not state.seats:
-            choices = [(1,)]  # closing the bets can name the seats that have wagered
+            choices = [tuple(range(1, state.setup.game.fewest_seats + 1))]  # it can name the seats that have wagered
+        elif kind is DealCards and field.name == "kinds" and _face_up(state):
+            choices = _trial_cards(kind, state)
         elif not field.required and not (field.name == "target" and choices):
             continue
         elif field.name == "kinds":
@@ -227,6 +300,20 @@ def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
         values.append(choices)
     for combination in itertools.product(*values):
         yield dict(zip(names, combination, strict=True))
+
+
+def _face_up(state: State) -> bool:
+    """Whether the next cards are dealt face up, so that they are named when they are dealt."""
+    stack = next_stack(state.round) if state.round else None
+    return stack is not None and stack.face_up is True
+
+
+def _trial_decisions(turn: PlayerTurn, left: list[str]) -> Iterator[dict[str, Any]]:
+    """Decisions of the hand whose turn it is, each with a number of cards or with cards that fit."""
+    for choice in turn.choices:
+        kinds = left[: turn.enter[choice]] if choice in turn.enter else turn.cards[:1]
+        number = turn.numbers[choice][0] if choice in turn.numbers else 0
+        yield {"target": turn.hand, "choice": choice, "number": number, "kinds": tuple(kinds)}
 
 
 def _trial_cards(kind: type[Action], state: State) -> list[Any]:

@@ -25,6 +25,9 @@ OPEN_REQUESTS: dict[str, tuple[str, ...]] = {
 # The fields of the table's view that a bystander gets: no names of people, no counters, no reasons.
 _STEP = ("text", "who")
 _ROUND = ("number", "deck", "seats", "dealt", "stacks", "void", "acted", "collected", "stub_out", "face_up")
+_HAND = ("name", "label", "cards", "kinds", "to_enter", "bets", "decisions")  # only kinds that are face up
+_BLOCK = ("label", "figure", "lines", "cells", "rows", "hand", "cards")
+_RESULT = ("round", "result", "payments")
 _DECK = ("name", "back", "state", "state_words", "cards", "due")
 _DEVICE = ("name", "state", "state_words", "online", "at_exit")
 OPEN_FIELDS: dict[str, tuple[str, ...]] = {
@@ -41,6 +44,12 @@ OPEN_FIELDS: dict[str, tuple[str, ...]] = {
     "wagered": (),
     "step": _STEP,
     "round": _ROUND,
+    "hands": _HAND,
+    "button": (),
+    "turn": ("hand",),
+    "board": _BLOCK,
+    "settled": _RESULT,
+    "session_ended": _RESULT,
     "decks": _DECK,
     "devices": _DEVICE,
 }

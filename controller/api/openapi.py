@@ -11,6 +11,7 @@ import msgspec
 
 from controller.api import available_actions
 from controller.api.bystander import OPEN_REQUESTS
+from controller.api.game_view import GameView
 from controller.api.history import DEVICES, ORIGINS
 from controller.api.requests import ScreenRequest, SignInRequest, SignOutRequest, UnlockRequest
 from controller.core.actions import Role
@@ -141,7 +142,7 @@ def _may_fail(operation: dict[str, Any], status: int) -> None:
 def describe() -> dict[str, Any]:
     """The whole document."""
     actions = {name: _action_schema(name, kind) for name, kind in available_actions.ACTIONS.items()}
-    typed = (SignInRequest, ScreenRequest, SignOutRequest, UnlockRequest, *KINDS.values())
+    typed = (SignInRequest, ScreenRequest, SignOutRequest, UnlockRequest, GameView, *KINDS.values())
     _, schemas = msgspec.json.schema_components(typed, ref_template="#/components/schemas/{name}")
     events = {"type": "array", "items": _ref("Event")}
 
@@ -185,7 +186,16 @@ def describe() -> dict[str, Any]:
         "additionalProperties": False,
     }
     paths = {
-        "/api/v1/table": {"get": _operation("The whole state of the table, as the screen shows it.")},
+        "/api/v1/table": {
+            "get": _operation(
+                "The whole state of the table, as the screen shows it.",
+                response={
+                    "type": "object",
+                    "description": "What a bystander gets is a part of it.",
+                    "anyOf": [_ref("GameView"), {"required": ["bystander"]}, {"required": ["stopped"]}],
+                },
+            )
+        },
         "/api/v1/events": {
             "get": _operation(
                 "Search the journal's events.",
@@ -263,6 +273,7 @@ def describe() -> dict[str, Any]:
             if method.upper() not in OPEN_REQUESTS.get(path, ()):
                 _may_fail(operation, 401)
     error = _object({"error": _object({name: {"type": "string"} for name in ("code", "message", "hint")})})
+    schemas = msgspec.json.decode(msgspec.json.encode(schemas))  # defaults that are tuples become lists
     return {
         "openapi": "3.1.0",
         "info": {"title": "Dragonshoe control API", "version": VERSION},

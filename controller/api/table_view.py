@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.api.game_view import game_view
 from controller.core import ledger
 from controller.core.flows import Flow
 from controller.core.guide import device_step, next_step, warning_step
@@ -36,6 +37,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "wagered": list(state.seats),
         "step": step(next_step(state, now_ms)),
         "round": _round(state, state.round) if state.round else None,
+        **game_view(state),
         "decks": [_deck(state, name, deck, now_ms) for name, deck in state.decks.items()],
         "devices": [_device(state, name, device) for name, device in state.devices.items()],
         "warnings": [_warning(state, key, warned) for key, warned in state.warnings.items()],
@@ -100,7 +102,7 @@ def _round(state: State, round_: Round) -> dict[str, Any]:
             how = "at_exit" if stack.target in at_exit else "due"
         else:
             how = "waiting"
-        stacks.append({"target": stack.target, "cards": stack.cards, "state": how})
+        stacks.append({"target": stack.target, "cards": stack.cards, "face_up": stack.face_up is True, "state": how})
     return {
         "number": round_.number,
         "deck": round_.deck,

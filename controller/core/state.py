@@ -152,6 +152,14 @@ class Round(msgspec.Struct):
     carried_before: dict[str, Any] = {}  # what the game remembered before the settlement
 
 
+class Settled(msgspec.Struct):
+    """The result of the last round that the table settled, or of the last session; 0 is the round of a session."""
+
+    round: int
+    result: str
+    payments: list[Payment]
+
+
 class LastCount(msgspec.Struct):
     """The last count that a person entered. It can be corrected while the deck's cards are still as it left them."""
 
@@ -214,6 +222,8 @@ class State(msgspec.Struct):
     bets: dict[str, dict[str, int]] = {}  # the amounts that were recorded, by the hand of the seat and by the bet
     button: int = 0  # the seat that has it, in games that have one; 0 before the first round
     carried: dict[str, Any] = {}  # what the game remembers from one round to the next
+    settled: Settled | None = None  # the last round that was settled, until the next one is
+    session_ended: Settled | None = None  # the last session, until a round of the next one is settled
     rounds: int = 0
     rounds_uncounted: int = 0
     warnings: dict[str, Warned] = {}

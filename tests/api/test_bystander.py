@@ -83,10 +83,16 @@ def test_the_list_of_fields_has_nothing_that_cannot_be_seen_at_the_table() -> No
     seen = {
         "step": {"text", "who"},
         "round": {"number", "deck", "seats", "dealt", "stacks", "void", "acted", "collected", "stub_out", "face_up"},
+        "hands": {"name", "label", "cards", "kinds", "to_enter", "bets", "decisions"},
+        "turn": {"hand"},
+        "board": {"label", "figure", "lines", "cells", "rows", "hand", "cards"},
+        "settled": {"round", "result", "payments"},
+        "session_ended": {"round", "result", "payments"},
         "decks": {"name", "back", "state", "state_words", "cards", "due"},
         "devices": {"name", "state", "state_words", "online", "at_exit"},
     }
     plain = {"name", "simulated", "now_ms", "ts", "table", "table_words", "game", "method", "seats", "backs", "wagered"}
+    plain.add("button")
     assert {name: set(inner) for name, inner in OPEN_FIELDS.items() if inner} == seen
     assert {name for name, inner in OPEN_FIELDS.items() if not inner} == plain
 

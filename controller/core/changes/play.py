@@ -20,7 +20,7 @@ from controller.core.events.play import (
     StockReshuffled,
 )
 from controller.core.events.rounds import PlannedStack
-from controller.core.state import BeforeDecision, Round, State
+from controller.core.state import BeforeDecision, Round, Settled, State
 from controller.games import described
 from controller.games.record import Decided
 
@@ -146,6 +146,7 @@ def _session_ended(state: State, event: SessionEnded) -> None:
         if not state.bets[hand]:
             del state.bets[hand]
     state.carried = event.carried
+    state.session_ended = Settled(0, event.result, list(event.payments))
 
 
 @changes(DeckFinished)
@@ -160,6 +161,7 @@ def _settled(state: State, event: RoundSettled) -> None:
     round_ = _now(state)
     round_.settled, round_.result, round_.payments = True, event.result, list(event.payments)
     round_.carried_before = state.carried
+    state.settled, state.session_ended = Settled(round_.number, event.result, list(event.payments)), None
     if event.carried is not None:
         state.carried = event.carried
 
