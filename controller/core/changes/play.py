@@ -129,6 +129,7 @@ def _taken_back(state: State, event: DecisionTakenBack) -> None:
         _remove_kinds(state, round_, event.target, list(last.kinds))
     if round_.settled:
         round_.settled, round_.result, round_.payments = False, "", []
+        state.settled = None
         state.carried = round_.carried_before
     round_.acted = False
 
