@@ -12,6 +12,7 @@ from controller.core.play_actions import CorrectCards as CorrectCards
 from controller.core.play_actions import DecideHand as DecideHand
 from controller.core.play_actions import EndSession as EndSession
 from controller.core.play_actions import EnterCards as EnterCards
+from controller.core.play_actions import ReconstructHands as ReconstructHands
 from controller.core.play_actions import RecordBet as RecordBet
 from controller.core.play_actions import ReportCutCard as ReportCutCard
 from controller.core.play_actions import ReportIrregularity as ReportIrregularity
@@ -88,12 +89,16 @@ class AcceptDeck(OnDeck):
 
 
 class InspectDeck(OnDeck):
-    """The dealer has inspected the deck; `good` says whether it is in order."""
+    """The dealer has inspected the deck; `good` says whether it is in order.
+
+    If it was put together from several decks, `counts` has the number of cards of each.
+    """
 
     roles = (Role.DEALER,)
     leads_to = decks.DeckInspected
     rules = (Rule.INSPECT_DECK,)
     good: bool = True
+    counts: tuple[int, ...] = ()
 
 
 class VerifyDeck(OnDeck):
@@ -472,8 +477,8 @@ AnyAction = (
     Configure | OpenTable | CloseTable | IdleTable | PlayerArrived
     | ReceiveDeck | AcceptDeck | InspectDeck | VerifyDeck | SpreadDeck | WashDeck | StackDeck | RemoveDeck | RejectDeck
     | InsertDeck | ShuffleByHand | DirectReshuffle | CutDeck | RequireRecut | LoadDeck | UnloadDeck
-    | Wager | RecordBet | CloseBets | EnterCards | CorrectCards | DecideHand | TakeBackDecision | ReportCutCard
-    | ReshuffleStock | EndSession | ReportIrregularity
+    | Wager | RecordBet | CloseBets | EnterCards | CorrectCards | ReconstructHands | DecideHand | TakeBackDecision
+    | ReportCutCard | ReshuffleStock | EndSession | ReportIrregularity
     | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber

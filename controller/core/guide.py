@@ -31,8 +31,9 @@ from controller.core.rules.guards import (
     usable,
     wrong_number_of_decks,
 )
-from controller.core.rules.opening import elsewhere
-from controller.core.rules.script import hidden_hands, record_of, reshuffle_due, turn_of
+from controller.core.rules.opening import elsewhere, packed_counts
+from controller.core.rules.reconstructing import why_none_is_due
+from controller.core.rules.script import hidden_hands, options_of, record_of, reshuffle_due, turn_of
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
@@ -277,12 +278,18 @@ def _deck(state: State, name: str) -> Step | None:
     if found in _OPENING:
         text, clause, action = _OPENING[found]
         opened: Offer = {"action": action, "deck": name}
+        counts = packed_counts(state.setup.game) if found is DeckState.RECEIVED else ()
+        if counts:
+            opened["counts"] = counts
         if found is DeckState.RECEIVED and deck.prepared:
             accepted: Offer = {"action": "accept_deck", "deck": name}
             why = f"It was inspected and shuffled beforehand: {deck.came_from}."
             text = f"A floorperson accepts deck {name}, or the dealer inspects it."
             return Step(text, why, (Rule.PREPARED_DECK,), (accepted, opened))
-        return Step(text.format(name), "Every deck goes through the opening procedure.", (clause,), (opened,))
+        why = "Every deck goes through the opening procedure."
+        if counts:
+            why += f" It is {len(counts)} decks; each is counted and has {counts[0]} cards."
+        return Step(text.format(name), why, (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
     if shuffler and inside(state, "shuffler") and waits_for_shuffler(state, name):
         return None  # one deck at a time
@@ -294,6 +301,9 @@ def _deck(state: State, name: str) -> Step | None:
         return Step(text, "A deck is shuffled before it is played.", (Rule.SHUFFLE,), (shuffled,))
     if found is DeckState.MIXED and not self_reshuffling(state):
         why = f"The cover card goes in at least {state.setup.game.least_cut} cards from the top."
+        behind = options_of(state).get("cut_card", 0) if state.setup.game.keeps_dealing else 0
+        if behind:
+            why = f"Then the cut card goes before the last {behind} cards."
         return Step(f"Cut deck {name}.", why, (Rule.CUT_DEPTH,), ({"action": "cut_deck", "deck": name},))
     if found in (DeckState.CUT, DeckState.DELIVERED, DeckState.MIXED):
         if name != due_deck(state) or state.table is TableState.OPENING:  # the other deck is opened first
@@ -318,7 +328,7 @@ def _betting(state: State, now_ms: int) -> Step | None:
     return Step(
         described(state.setup.game).ask_for_bets,
         "The deck is loaded. Mark the seats that have wagered.",
-        (Rule.DEALING,),
+        (Rule.DEALING, Rule.BETS_CLOSED),
         ({"action": "close_bets"},),
     )
 
@@ -363,8 +373,7 @@ def _due_because(state: State, round_: Round) -> str:
     game = described(state.setup.game)
     if game.due_card is None or round_.dealt < len(round_.plan) - 1:
         return ""
-    due = game.due_card(record_of(state, round_))
-    return sentence(due.why) if due else ""
+    return sentence(game.due_card(record_of(state, round_)).why)
 
 
 def _stub(state: State) -> Step | None:
@@ -419,9 +428,8 @@ def _clearing(state: State, now_ms: int) -> Step | None:
         if hidden:
             return _enter(hidden[0], "The result follows from the cards.")
     text, why = game.prompts.get(StepType.SETTLE, _PROMPTS[StepType.SETTLE])
-    return _stub(state) or Step(
-        text, sentence(round_.result) or why, (Rule.COLLECT_HANDS,), ({"action": "collect_all"},)
-    )
+    why = " ".join(filter(None, (sentence(round_.result) or why, why_none_is_due(state))))
+    return _stub(state) or Step(text, why, (Rule.COLLECT_HANDS,), ({"action": "collect_all"},))
 
 
 def _misdeal(state: State, now_ms: int) -> Step | None:

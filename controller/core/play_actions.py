@@ -33,6 +33,14 @@ class CorrectCards(Action):
     kinds: tuple[str, ...]
 
 
+class ReconstructHands(Action):
+    """These are the round's cards in the order in which they were drawn; the rules say whose each of them is."""
+
+    leads_to = play.HandsReconstructed
+    rules = (Rule.RECONSTRUCT,)
+    kinds: tuple[str, ...]
+
+
 class DecideHand(Action):
     """What was decided about a hand whose turn it is, such as to play or to exchange a number of cards."""
 

@@ -79,8 +79,8 @@ def stored(setup: Setup) -> dict[str, Any]:
     return found
 
 
-_ADDED_TO_GAMES: Final = ("keeps_dealing", "draws", "fewest_seats", "has_button", "most_hands", "burnt")
-_USUAL: Final = {"fewest_seats": 1}
+_ADDED_TO_GAMES: Final = ("keeps_dealing", "draws", "fewest_seats", "has_button", "most_hands", "burnt", "packed")
+_USUAL: Final = {"fewest_seats": 1, "packed": 1}
 
 
 @enforces(Rule.SEATS)

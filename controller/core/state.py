@@ -150,6 +150,7 @@ class Round(msgspec.Struct):
     result: str = ""
     payments: list[Payment] = []
     carried_before: dict[str, Any] = {}  # what the game remembered before the settlement
+    started_ms: int = 0
 
 
 class Settled(msgspec.Struct):

@@ -8,7 +8,7 @@ import msgspec
 
 from controller.core.actions import Action, AnyAction, Role
 
-Offer = dict[str, str | bool | int]  # an action, with the fields that are known from the state
+Offer = dict[str, str | bool | int | tuple[int, ...]]  # an action, with the fields that are known from the state
 
 
 class ByHand(StrEnum):

@@ -16,6 +16,7 @@ from controller.core.actions import (
     OnDeck,
     OnDevice,
     ReceiveDeck,
+    RecordBet,
     RequireRecut,
 )
 from controller.core.decision import DEVICE, HANDLERS, Decision, why_not
@@ -52,6 +53,7 @@ from controller.core.rules import (  # noqa: F401 - importing a module registers
     opening,
     play,
     recognising,
+    reconstructing,
     service,
     shuffling,
     sign_in,
@@ -164,6 +166,10 @@ def _not_now(d: Decision, action: Action) -> Refusal | None:
     deck = action.deck if isinstance(action, OnDeck) and not isinstance(action, ReceiveDeck) else ""
     device = action.device if isinstance(action, OnDevice) else ""
     recut = isinstance(action, RequireRecut)  # a loaded deck is recalled first, so only the table's state matters
+    late = play.too_late_to_bet(d.state, action) if isinstance(action, RecordBet) else None
+    none_due = reconstructing.no_card_due(d.state) if isinstance(action, DealCards) else None
+    if late or none_due:
+        return late or none_due
     refusal = why_not(d.state, Event if recut else action.leads_to, deck, device) or why_not(d.state, action.leads_to)
     if isinstance(action, CloseBets) and d.state.table in (TableState.WAITING, TableState.SUSPENDED):
         return cannot_start(d.state, d.now_ms) or refusal  # the missing condition is more helpful than the state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -50,6 +50,8 @@ class Irregularity:
     text: str  # why the round is void
     rule: Rule | None = None  # if the rules of the game provide for it
     keeps: bool = False  # the cards that are left to deal can still be used
+    fault: Callable[[RoundRecord], str] = _no_seats_fault  # why it does not void this round
+    otherwise: str = ""  # what to do then
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Description:
     example_bets: Mapping[str, int] = field(default_factory=dict)  # of one seat, as a simulated player makes them
     with_options: Callable[[Game, dict[str, Any]], Game] = _same_game  # the numbers that follow from the options
     deals: Callable[[RoundRecord], tuple[Deal, ...] | None] | None = None  # of this round, if not as in the programme
-    due_card: Callable[[RoundRecord], DueCard | None] | None = None  # a further card during the deal
+    due_card: Callable[[RoundRecord], DueCard] | None = None  # the hand that gets a further card in the deal, if any
+    reconstruct: Callable[[Sequence[str]], Sequence[str]] | None = None  # whose each card is; empty: nobody's
     must_decide: bool = False  # every decision is recorded; otherwise the dealer may report that all have acted
     must_settle: bool = False  # the table works out the result of every round; otherwise this is up to the dealer
     turn: Callable[[RoundRecord], PlayerTurn | None] | None = None  # who decides next

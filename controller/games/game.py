@@ -51,6 +51,7 @@ class Game(msgspec.Struct, frozen=True):
     has_button: bool = False  # it moves clockwise after every round, and the deal begins at its left
     most_hands: int = 0  # that are dealt in, if fewer than there are seats
     burnt: int = 0  # cards that are burnt before the first round of a deck
+    packed: int = 1  # how many decks of equal size it was put together from, each counted when it is inspected
 
     def hands(self) -> tuple[str, ...]:
         """The hands that are always dealt to, besides the players."""

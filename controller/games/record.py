@@ -35,6 +35,8 @@ class RoundRecord(msgspec.Struct, frozen=True):
     method: str = ""  # how it is dealt
     button: int = 0  # the seat that has it
     reshuffles: int = 0  # how often stock and discards were shuffled in this round
+    started_ms: int = 0  # when it began, by the table's clock
+    now_ms: int = 0
 
     def decisions_of(self, hand: str) -> list[Decided]:
         """What was decided about one hand, in order."""
@@ -50,7 +52,7 @@ class SessionEnd(msgspec.Struct, frozen=True):
 
 
 class DueCard(msgspec.Struct, frozen=True):
-    """A further card, which the game's rules call for during the deal."""
+    """The hand that the game's rules call a further card for during the deal; empty if they call for none."""
 
     hand: str
     why: str

@@ -61,6 +61,8 @@ class Rule(StrEnum):
     # in games that have them
     BETS = "bets"
     BETS_CLOSED = "bets_closed"
+    LATE_BET = "late_bet"
+    WITHDRAWN_BET = "withdrawn_bet"
     DECISIONS = "decisions"
     FURTHER_CARDS = "further_cards"
     FOREIGN_CARD = "foreign_card"
@@ -71,6 +73,7 @@ class Rule(StrEnum):
     SESSION = "session"
     TWO_CARDS = "two_cards"
     ORDER_ALTERED = "order_altered"
+    RECONSTRUCT = "reconstruct"
     TOO_FEW_CARDS = "too_few_cards"
     # irregularities
     FACE_UP = "face_up"

@@ -111,6 +111,8 @@ def wrong_state(expected: ExpectedState, house: ScenarioHouse) -> list[str]:
             problems.append(f"the {name} should be {wanted}, and is {is_}")
     if expected.headline not in house.headline():
         problems.append(f"the headline should contain {expected.headline!r}, and is {house.headline()!r}")
+    if expected.why not in house.guide().why:
+        problems.append(f"the reason should contain {expected.why!r}, and is {house.guide().why!r}")
     return problems
 
 

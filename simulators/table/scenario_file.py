@@ -57,6 +57,7 @@ from simulators.table.toml_lines import TomlPath, toml_lines
 # Keys that have an effect only with some of a verb's words.
 _ONLY_WITH: Final[dict[tuple[str, str], Collection[str]]] = {
     ("routine", "seats"): ("round",),
+    ("routine", "times"): ("round",),
     ("routine", "within_s"): ("work",),
     ("fault", "after_cards"): [fault for fault in FaultName if fault in OF_THE_MECHANICS],
     ("fault", "for_s"): [one for one in FaultName if one not in (*OF_THE_MECHANICS, FaultName.REBOOT, FaultName.DEAD)],

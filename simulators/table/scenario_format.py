@@ -24,7 +24,7 @@ MOMENTS: Final = ("unstored", "stored", "sent")  # how far a decision has come w
 ROUTINES: Final = ("open", "round", "work")
 # What a step can be, and the further keys that belong to it.
 VERBS: Final[dict[str, tuple[str, ...]]] = {
-    "routine": ("seats", "to", "stuck", "within_s"),
+    "routine": ("seats", "times", "to", "stuck", "within_s"),
     "do": ("deck", "back", "device", "seats", "fields", "role", "who", "refused"),
     "take": ("seat",),
     "load": ("deck",),
@@ -53,6 +53,7 @@ class ExpectedState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ledger: dict[str, dict[str, int]] = {}  # deck → place → cards
     devices: dict[str, str] = {}  # device → state
     headline: str = ""  # a part of what the table says now
+    why: str = ""  # a part of the reason that it gives
 
 
 class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -81,6 +82,7 @@ class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     back: str = ""
     seat: int = 0
     seats: tuple[int, ...] | None = None
+    times: int = 1  # how many rounds are played
     cards: int | None = None
     after_cards: int = 0
     for_s: float | None = None

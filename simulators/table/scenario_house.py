@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from controller.core.reports import HostBoot
+from controller.core.step import Step
 from controller.daemon.table_clock import TableClock, time_away_ms
 from controller.journal import Journal, MemoryJournal, NewEvent, timestamp
 from firmware_bridge.wire.messages import AnyCommand, Capability, StackCommand
@@ -147,6 +148,10 @@ class ScenarioHouse(House):
         box.inject(FaultName.UNPLUG, self.now, for_s=out_s)
         self.look()
 
-    def headline(self) -> str:
+    def guide(self) -> Step:
         """What the table says now."""
-        return self.live.table.next_step(self.now + self.ahead_s).text
+        return self.live.table.next_step(self.now + self.ahead_s)
+
+    def headline(self) -> str:
+        """The headline of what the table says now."""
+        return self.guide().text

@@ -31,7 +31,7 @@ def _routine(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     if step.routine == "open":
         done = people.open()
     elif step.routine == "round":
-        done = people.play(step.seats or (1, 3, 6))
+        done = all(people.play(step.seats or (1, 3, 6)) for _ in range(step.times))
     else:
         done = people.work(limit_s=step.within_s)
     people.enough = None

@@ -65,6 +65,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "kinds": st.sampled_from([("tiger", "panda", "rabbit"), ("gold dragon", "gold dragon", "tiger"), ("tiger",), ()]),
     "choice": st.sampled_from(["play", "forfeit", "swim"]),
     "number": st.sampled_from([0, 1, 4]),
+    "irregularity": st.sampled_from(["foreign_card", "two_cards"]),
 }
 ACTIONS = [kind for kind in act.AnyAction.__args__ if kind is not act.Configure]
 

@@ -78,12 +78,15 @@ OF_OTHER_GAMES = {
     Rule.CUT_CARD,
     Rule.FOREIGN_CARD,
     Rule.FURTHER_CARDS,
+    Rule.LATE_BET,
     Rule.ORDER_ALTERED,
+    Rule.RECONSTRUCT,
     Rule.RESHUFFLE_STOCK,
     Rule.SESSION,
     Rule.TOO_FEW_CARDS,
     Rule.TWO_CARDS,
     Rule.VOID_KEEPS,
+    Rule.WITHDRAWN_BET,
 }
 
 

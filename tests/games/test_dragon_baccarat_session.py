@@ -122,14 +122,22 @@ def test_a_session_of_rounds_ends_when_they_are_played_and_void_rounds_do_not_co
 def test_a_session_by_time_ends_when_the_time_is_up() -> None:
     length = SessionLength(minutes=30)
     assert not session_over(length, rounds("PB" * 50), elapsed_s=1799.9)
-    assert session_over(length, rounds(""), elapsed_s=1800)
+    assert session_over(length, rounds("P"), elapsed_s=1800)
 
 
-@pytest.mark.parametrize("length", [SessionLength(), SessionLength(10, 10), SessionLength(-1, 5), SessionLength(5, -1)])
+def test_a_session_without_a_round_has_not_begun() -> None:
+    assert not session_over(SessionLength(minutes=30), rounds("V"), elapsed_s=1800)
+
+
+def test_a_session_without_a_length_ends_when_a_person_ends_it() -> None:
+    assert not session_over(SessionLength(), rounds("PB" * 50), elapsed_s=1e9)
+
+
+@pytest.mark.parametrize("length", [SessionLength(10, 10), SessionLength(-1, 5), SessionLength(5, -1)])
 def test_a_session_ends_either_after_rounds_or_after_a_time(length: SessionLength) -> None:
     assert "set one of them, and the other to 0" in session_length_fault(length)
 
 
-@pytest.mark.parametrize("length", [SessionLength(rounds=30), SessionLength(minutes=20)])
+@pytest.mark.parametrize("length", [SessionLength(), SessionLength(rounds=30), SessionLength(minutes=20)])
 def test_one_limit_is_enough_for_a_session(length: SessionLength) -> None:
     assert session_length_fault(length) == ""

@@ -15,6 +15,7 @@ from controller.core.events.play import (
     DecisionTakenBack,
     DeckFinished,
     HandDecided,
+    HandsReconstructed,
     RoundSettled,
     SessionEnded,
     StockReshuffled,
@@ -98,6 +99,20 @@ def _corrected(state: State, event: CardsCorrected) -> None:
     del round_.plan[round_.dealt + (1 if round_.in_hand else 0) :]  # what was due followed from the wrong card
 
 
+@changes(HandsReconstructed)
+def _reconstructed(state: State, event: HandsReconstructed) -> None:
+    round_ = _now(state)
+    for target, kinds in list(round_.kinds.items()):
+        _remove_kinds(state, round_, target, list(kinds))
+    round_.kinds.clear()
+    for target, kinds in event.hands.items():
+        add_kinds(state, round_, target, kinds)
+    burnt = [stack for stack in event.plan if stack.target == ledger.BURNT]
+    round_.plan, round_.in_hand = list(event.plan), 0
+    round_.dealt = len(burnt) + sum(len(kinds) for hand, kinds in event.hands.items() if hand != ledger.ASIDE)
+    not_settled(state, round_)
+
+
 @changes(HandDecided)
 def _decided(state: State, event: HandDecided) -> None:
     round_ = _now(state)
@@ -127,10 +142,7 @@ def _taken_back(state: State, event: DecisionTakenBack) -> None:
     del round_.plan[round_.before.pop().plan :]
     if event.turned:
         _remove_kinds(state, round_, event.target, list(last.kinds))
-    if round_.settled:
-        round_.settled, round_.result, round_.payments = False, "", []
-        state.settled = None
-        state.carried = round_.carried_before
+    not_settled(state, round_)
     round_.acted = False
 
 
@@ -157,6 +169,13 @@ def _finished(state: State, event: DeckFinished) -> None:
     state.due = event.next_back
 
 
+def not_settled(state: State, round_: Round) -> None:
+    """The result does not stand: what the game remembers is what it was before."""
+    if round_.settled:
+        round_.settled, round_.result, round_.payments = False, "", []
+        state.settled, state.carried = None, round_.carried_before
+
+
 @changes(RoundSettled)
 def _settled(state: State, event: RoundSettled) -> None:
     round_ = _now(state)
@@ -172,4 +191,4 @@ def _cut_card(state: State, event: CutCardAppeared) -> None:
     state.decks[event.deck].rounds_left = event.rounds
     if state.round and not event.rounds:
         state.round.last = True
-        state.due = event.next_back
+    state.due = event.next_back or state.due

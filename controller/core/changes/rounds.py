@@ -9,7 +9,7 @@ from controller.core import ledger
 from controller.core.changes.change import changes
 from controller.core.changes.decks import remember_count
 from controller.core.changes.devices import nothing_at_exit
-from controller.core.changes.play import add_kinds, forget_bets
+from controller.core.changes.play import add_kinds, forget_bets, not_settled
 from controller.core.events.devices import CardsHeld, CardTurned
 from controller.core.events.rounds import (
     AllActed,
@@ -47,7 +47,7 @@ def _seats(state: State, event: SeatsWagered | BetsClosed) -> None:
 @changes(RoundStarted)
 def _round(state: State, event: RoundStarted) -> None:
     state.round = Round(event.round, event.deck, Method(event.method), list(event.seats), list(event.plan))
-    state.round.button, state.round.last = event.button, event.last
+    state.round.button, state.round.last, state.round.started_ms = event.button, event.last, event.at_ms
     state.button = event.button
     state.rounds = event.round
     state.rounds_uncounted += 1
@@ -190,6 +190,7 @@ def _voided(state: State, event: RoundVoided) -> None:
     round_ = _now(state)
     round_.void, round_.keeps = True, event.keeps
     round_.void_reason, round_.void_clause = event.reason, list(event.why)
+    not_settled(state, round_)
     note_void_places(state, round_)
     for device in state.devices.values():
         device.hindered = device.opened_by = ""

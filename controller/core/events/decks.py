@@ -41,9 +41,11 @@ class DeckInspected(PersonEvent):
 
     kind = "deck.inspected"
     deck: str
+    counts: list[int] | None = None  # of each deck that it was put together from
 
     def sentence(self) -> str:
-        return f"{self.who} inspected deck {self.deck}."
+        counted = f": {len(self.counts)} decks, {sum(self.counts)} cards" if self.counts else ""
+        return f"{self.who} inspected deck {self.deck}{counted}."
 
 
 class DeckVerified(PersonEvent):

@@ -78,6 +78,22 @@ class CardsCorrected(PersonEvent):
         return f"Corrected for {place_name(self.target)}: {', '.join(self.kinds)}, not {', '.join(self.was)}."
 
 
+class HandsReconstructed(PersonEvent):
+    """The dealer entered a round's cards in the order in which they were drawn: the rules say whose each of them is."""
+
+    kind = "hands.reconstructed"
+    round: int
+    deck: str
+    kinds: list[str]
+    hands: dict[str, list[str]]  # those of `aside` belong to no hand
+    moves: list[Move]
+    plan: list[PlannedStack]  # what was dealt, and what is still to be dealt
+
+    def sentence(self) -> str:
+        drawn = ", ".join(self.kinds) or "none"
+        return f"Round {self.round} was worked out again from its cards in the order in which they were drawn: {drawn}."
+
+
 class HandDecided(PersonEvent):
     """What was decided about a hand."""
 
@@ -184,4 +200,5 @@ class CutCardAppeared(PersonEvent):
 
     def sentence(self) -> str:
         more = "no other round" if not self.rounds else "one more round" if self.rounds == 1 else f"{self.rounds} more"
-        return f"The cut card came out: {more} is dealt from deck {self.deck}."
+        what = "The cut card came out" if self.who else "No more cards are left than lie behind the cut card"
+        return f"{what}: {more} is dealt from deck {self.deck}."

@@ -41,7 +41,7 @@ from controller.core.rules.guards import (
     usable,
 )
 from controller.core.rules.opening import opening_completed
-from controller.core.rules.play import acted, drawing, ending_session, settling, too_few_cards
+from controller.core.rules.play import acted, drawing, ending_session, few_cards_left, settling, too_few_cards
 from controller.core.rules.script import then
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import due_deck
@@ -250,12 +250,11 @@ def completing_void(d: Decision) -> bool:
 @enforces(Rule.CUT_CARD)
 def ending_deck(d: Decision) -> bool:
     """The cut card has come out and all rounds that may follow are over: the deck is shuffled."""
-    name = due_deck(d.state)
-    deck = d.state.decks.get(name)
-    if deck is None or deck.rounds_left or deck.state is not DeckState.LOADED:
-        return False
-    d.emit(DeckRecalled(deck=name, reason="its cut card has come out"), Rule.CUT_CARD)
-    return True
+    for name, deck in d.state.decks.items():
+        if deck.state is DeckState.LOADED and not deck.rounds_left:
+            d.emit(DeckRecalled(deck=name, reason="its cut card has come out"), Rule.CUT_CARD)
+            return True
+    return False
 
 
 _NEEDS_HANDLING: Final = frozenset({*GATHERED_STATES, DeckState.INFEED})
@@ -278,7 +277,7 @@ RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     TableState.DEALING: (too_few_cards, dispensing, drawing, dealt, *_ALWAYS),
     TableState.ACTING: (too_few_cards, dispensing, stub_leaving, acted, *_ALWAYS),
     TableState.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
-    TableState.CLEARING: (settling, stub_leaving, completing, *_ALWAYS),
+    TableState.CLEARING: (settling, few_cards_left, stub_leaving, completing, *_ALWAYS),
     TableState.STUB_COUNT: _ALWAYS,
     TableState.VOIDING: (completing_void, *_ALWAYS),
     TableState.IDLE: _ALWAYS,

@@ -55,6 +55,7 @@ from controller.core.rules.unexpected_cards import look_inside
 from controller.core.rules.warnings import cause_gone, warn
 from controller.core.setup import setup_fault, stored
 from controller.core.state import Deck, deck_with_back
+from controller.games.game import Game
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Deliver
 
@@ -147,15 +148,24 @@ def accept_prepared(d: Decision, act: AcceptDeck) -> Refusal | None:
     return None
 
 
-@enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)
+@enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK, Rule.DECK_COMPOSITION)
 @handles(InspectDeck)
 def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
-    """The dealer has inspected every card."""
+    """The dealer has inspected every card, and counted each deck that this one was put together from."""
     if not act.good:
         lock_out(d, act.deck, Rule.INSPECT_DECK, reason="the inspection found a defect")
         return None
-    d.emit(DeckInspected(deck=act.deck, who=act.who), Rule.INSPECT_DECK)
+    expected = packed_counts(d.state.setup.game)
+    if expected and act.counts != expected:
+        each = f"each of its {len(expected)} decks has {expected[0]} cards"
+        return Refusal(f"{', '.join(map(str, act.counts)) or 'nothing'} was counted", each, (Rule.DECK_COMPOSITION,))
+    d.emit(DeckInspected(deck=act.deck, counts=list(act.counts) or None, who=act.who), Rule.INSPECT_DECK)
     return None
+
+
+def packed_counts(game: Game) -> tuple[int, ...]:
+    """What is counted when a deck is inspected that was put together from several; empty for any other."""
+    return (game.deck_size // game.packed,) * game.packed if game.packed > 1 else ()
 
 
 @enforces(Rule.INSPECT_DECK, Rule.OPEN_EACH_DECK)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from controller.core import ledger
+from controller.core.action import Role
 from controller.core.actions import (
     CorrectCards,
     DecideHand,
@@ -34,12 +35,12 @@ from controller.core.events.play import (
     StockReshuffled,
 )
 from controller.core.events.rounds import AllActed
-from controller.core.machines import TableState
+from controller.core.machines import DeckState, TableState
 from controller.core.names import place_name, plural, spoken
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.dealing import next_stack, waits_for_players
 from controller.core.rules.gathering import finish_deck, record_difference
-from controller.core.rules.guards import SOURCE
+from controller.core.rules.guards import SOURCE, has_rule
 from controller.core.rules.irregular import void
 from controller.core.rules.script import (
     hidden_hands,
@@ -73,11 +74,27 @@ def record_bet(d: Decision, act: RecordBet) -> Refusal | None:
         return Refusal(f"there is no bet {act.bet!r}: the bets are {known}", "one of these is named", (Rule.BETS,))
     if act.amount < 0:
         return Refusal(f"{act.amount} cannot be staked", "the amount is 0 or more", (Rule.BETS,))
-    fault = described(state.setup.game).bet_fault(record_between(state), act.bet) if act.amount else ""
+    game = described(state.setup.game)
+    asked = act.amount or act.bet in game.session_bets  # other bets can always be taken back
+    fault = game.bet_fault(record_between(state), act.bet) if asked else ""
     if fault:
         return Refusal(fault, "the bet is made when the rules allow it", (Rule.BETS,))
     d.emit(BetRecorded(seat=act.seat, bet=act.bet, amount=act.amount, who=act.who), Rule.BETS)
     return None
+
+
+@enforces(Rule.LATE_BET, Rule.WITHDRAWN_BET)
+def too_late_to_bet(state: State, act: RecordBet) -> Refusal | None:
+    """Refuse a bet in a round that has begun: none is made or raised, and none is withdrawn or lowered."""
+    if state.round is None or not has_rule(state, Rule.LATE_BET):
+        return None
+    made = state.bets.get(ledger.seat(act.seat), {}).get(act.bet, 0)
+    more = act.amount > made
+    return Refusal(
+        f"no more bets: none is {'made or raised' if more else 'withdrawn or lowered'} in this round",
+        "bets are open",
+        (Rule.BETS, Rule.LATE_BET if more else Rule.WITHDRAWN_BET),
+    )
 
 
 # --- cards that are seen ----------------------------------------------------------------------------------------------
@@ -128,7 +145,7 @@ def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
     if shoe and (shoe.doing or shoe.at_exit):
         return Refusal("the shoe has put out a card, or is doing so", "it has been taken and entered")
     was = known[len(known) - len(act.kinds) :]
-    refusal = unknown_cards(d.state, [kind for kind in act.kinds if kind not in was])
+    refusal = unknown_cards(d.state, act.kinds, instead_of=was)
     if refusal is None:
         d.emit(
             CardsCorrected(
@@ -147,7 +164,7 @@ def drawing(d: Decision) -> bool:
     if game.due_card is None or round_.unseen or next_stack(round_) is not None:
         return False
     due = game.due_card(record_of(state, round_))
-    if due is None:
+    if not due.hand:
         return False
     d.emit(CardDue(round=round_.number, target=due.hand, why=due.why, face_up=True), Rule.FURTHER_CARDS)
     return True
@@ -296,12 +313,26 @@ def cut_card(d: Decision, act: ReportCutCard) -> Refusal | None:
     if not state.setup.game.keeps_dealing:
         return Refusal("the deck is shuffled after every round", "the deck lasts several rounds", (Rule.CUT_CARD,))
     name = state.round.deck if state.round else due_deck(state)
-    if not name or state.decks[name].rounds_left >= 0:
+    if not state.round and (not name or state.decks[name].state is not DeckState.LOADED):
+        return Refusal("no deck is being dealt from", "a deck has been loaded", (Rule.CUT_CARD,))
+    if state.decks[name].rounds_left >= 0:
         return Refusal("the cut card has already come out", "a new deck is dealt from", (Rule.CUT_CARD,))
     more = int(options_of(state).get("rounds_after_cut_card", 1))
-    back = "" if more or not state.round else next_back(state)
+    back = "" if more else next_back(state)
     d.emit(CutCardAppeared(deck=name, rounds=more, next_back=back, who=act.who), Rule.CUT_CARD)
     return None
+
+
+@enforces(Rule.CUT_CARD)
+def few_cards_left(d: Decision) -> bool:
+    """No more cards are left than lie behind the cut card, and nobody has reported it. True if it decided anything."""
+    state, round_ = d.state, d.round
+    if not state.setup.game.keeps_dealing:
+        return False
+    deck, behind = state.decks[round_.deck], int(options_of(state).get("cut_card", 0))
+    if not behind or deck.rounds_left >= 0 or deck.cards.get(SOURCE[round_.method], 0) > behind:
+        return False
+    return cut_card(d, ReportCutCard(who="", role=Role.DEALER)) is None
 
 
 @enforces(Rule.TOO_FEW_CARDS)
@@ -362,6 +393,9 @@ def report_irregularity(d: Decision, act: ReportIrregularity) -> Refusal | None:
         names = ", ".join(known) or "none"
         return Refusal(f"{act.irregularity!r} is no irregularity of this game", f"it is one of: {names}")
     rules = (found.rule,) if found.rule else ()
+    fault = found.fault(record_of(d.state, d.round))
+    if fault:
+        return Refusal(fault, found.otherwise, rules)
     d.emit(IrregularityReported(round=d.round.number, irregularity=act.irregularity, who=act.who), *rules)
     if not found.keeps:
         finish_deck(d, d.round.deck, found.text)

@@ -57,12 +57,22 @@ def record_of(state: State, round_: Round) -> RoundRecord:
         method=str(round_.method),
         button=round_.button,
         reshuffles=round_.reshuffles,
+        started_ms=round_.started_ms,
+        now_ms=state.now_ms,
     )
 
 
 def record_between(state: State) -> RoundRecord:
     """What is known between two rounds."""
-    return RoundRecord(seats=(), held={}, kinds={}, wagers=state.bets, options=options_of(state), carried=state.carried)
+    return RoundRecord(
+        seats=(),
+        held={},
+        kinds={},
+        wagers=state.bets,
+        options=options_of(state),
+        carried=state.carried,
+        now_ms=state.now_ms,
+    )
 
 
 def hidden_hands(state: State, record: RoundRecord) -> list[str]:
@@ -112,15 +122,19 @@ def wrong_bets(state: State) -> Refusal | None:
 
 
 @enforces(Rule.FOREIGN_CARD)
-def unknown_cards(state: State, kinds: Sequence[str]) -> Refusal | None:
-    """Refuse cards that the game does not have, or of which all have been seen since the shuffle."""
+def unknown_cards(state: State, kinds: Sequence[str], instead_of: Sequence[str] = ()) -> Refusal | None:
+    """Refuse cards that the game does not have, or of which all have been seen since the shuffle.
+
+    `instead_of`: cards that were entered by mistake, which these replace.
+    """
     game = state.setup.game
     deck = state.decks.get(state.round.deck) if state.round else None
     for kind in kinds:
         if kind not in game.kinds:
             return Refusal(f"{kind!r} is not a card of {game.name}", "a card of this game is entered")
         copies = game.copies[game.kinds.index(kind)]
-        if deck and deck.seen.get(kind, 0) + list(kinds).count(kind) > copies:
+        seen = deck.seen.get(kind, 0) - list(instead_of).count(kind) if deck else 0
+        if deck and seen + list(kinds).count(kind) > copies:
             reason = f"the {kind} was dealt before" if copies == 1 else f"every {kind} of this deck was dealt before"
             return Refusal(
                 reason,

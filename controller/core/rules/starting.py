@@ -38,7 +38,7 @@ def wager(d: Decision, act: Wager) -> Refusal | None:
     return refusal
 
 
-@enforces(Rule.DEALING, Rule.DECKS_ALTERNATE)
+@enforces(Rule.DEALING, Rule.BETS_CLOSED, Rule.DECKS_ALTERNATE)
 @handles(CloseBets)
 def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
     """No more bets: check every condition once more and start the round."""
@@ -53,7 +53,7 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
     )
     if refusal:
         return refusal
-    d.emit(BetsClosed(seats=sorted(seats), who=act.who), Rule.DEALING)
+    d.emit(BetsClosed(seats=sorted(seats), who=act.who), Rule.DEALING, Rule.BETS_CLOSED)
     deck = due_deck(state)
     last = not state.setup.game.keeps_dealing or state.decks[deck].rounds_left == 1
     button = _next_button(state, seats)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -55,14 +55,6 @@ class BaccaratResult(msgspec.Struct, frozen=True):
 
 
 BaccaratRounds = Sequence[BaccaratResult | None]  # in order; None for a void round
-
-
-class Reconstruction(NamedTuple):
-    """The hands that cards form when their order is known, and the cards that the round does not need."""
-
-    player: tuple[str, ...]
-    banker: tuple[str, ...]
-    left_over: tuple[str, ...]
 
 
 # --- points -----------------------------------------------------------------------------------------------------------
@@ -135,15 +127,19 @@ def check_round(player: Sequence[str], banker: Sequence[str]) -> str:
     return f"a card is missing: {reason}" if hand else ""
 
 
-def reconstruct(drawn: Sequence[str]) -> Reconstruction:
-    """The hands that cards form, in the order in which they were drawn, wherever they were put (5.2 to 5.4)."""
+def reconstruct(drawn: Sequence[str]) -> list[BaccaratHand | None]:
+    """The hand of each card, in the order in which they were drawn, wherever they were put (5.2 to 5.4).
+
+    None: the round does not need the card.
+    """
     hands: dict[BaccaratHand, list[str]] = {"player": [], "banker": []}
-    for number, kind in enumerate(drawn):
+    found: list[BaccaratHand | None] = []
+    for kind in drawn:
         hand, _ = _next_card(hands["player"], hands["banker"])
-        if hand is None:
-            return Reconstruction(tuple(hands["player"]), tuple(hands["banker"]), tuple(drawn[number:]))
-        hands[hand].append(kind)
-    return Reconstruction(tuple(hands["player"]), tuple(hands["banker"]), ())
+        found.append(hand)
+        if hand:
+            hands[hand].append(kind)
+    return found
 
 
 def _due(player: Sequence[str], banker: Sequence[str]) -> tuple[BaccaratHand | None, str]:

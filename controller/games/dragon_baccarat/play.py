@@ -18,12 +18,19 @@ from controller.games.dragon_baccarat.hands import (
     due_card,
     due_card_reason,
     hand_points,
+    reconstruct,
 )
 from controller.games.dragon_baccarat.odds import odds
 from controller.games.dragon_baccarat.pay import BaccaratBet, DragonBet, settle
 from controller.games.dragon_baccarat.rulebook import RULEBOOK
 from controller.games.dragon_baccarat.scoreboards import ROWS, bead_plate, big_road
-from controller.games.dragon_baccarat.session import announcement, settle_dragons
+from controller.games.dragon_baccarat.session import (
+    SessionLength,
+    announcement,
+    session_length_fault,
+    session_over,
+    settle_dragons,
+)
 from controller.games.game import Deal, Game, Method
 from controller.games.payments import Payment
 from controller.games.record import DueCard, RoundRecord, SessionEnd
@@ -48,6 +55,7 @@ def _game(decks: int, burnt: int) -> Game:
         life_h={},
         keeps_dealing=True,
         burnt=burnt,
+        packed=decks,
     )
 
 
@@ -58,8 +66,10 @@ def _with_options(game: Game, options: dict[str, Any]) -> Game:
 _RANGES = {
     "decks": (FEWEST_DECKS, MOST_DECKS),
     "burn_cards": (0, MOST_BURNT),
+    "cut_card": (0, 104),
     "rounds_after_cut_card": (0, 1),
     "session_rounds": (0, 200),
+    "session_minutes": (0, 600),
 }
 
 
@@ -68,7 +78,11 @@ def _options_fault(options: dict[str, Any]) -> str:
         found = options[name]
         if type(found) is not int or not least <= found <= most:
             return f"{name}: found {found!r}; expected a number from {least} to {most}"
-    return ""
+    return session_length_fault(_session_length(options))
+
+
+def _session_length(options: dict[str, Any]) -> SessionLength:
+    return SessionLength(options["session_rounds"], options["session_minutes"])
 
 
 # --- a round ----------------------------------------------------------------------------------------------------------
@@ -78,9 +92,16 @@ def _hands(record: RoundRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return record.kinds.get(PLAYER, ()), record.kinds.get(BANKER, ())
 
 
-def _due_card(record: RoundRecord) -> DueCard | None:
-    hand = due_card(*_hands(record))
-    return DueCard(hand, due_card_reason(*_hands(record))) if hand else None
+def _due_card(record: RoundRecord) -> DueCard:
+    return DueCard(due_card(*_hands(record)) or "", due_card_reason(*_hands(record)))
+
+
+def _reconstruct(drawn: Sequence[str]) -> list[str]:
+    return [hand or "" for hand in reconstruct(drawn)]
+
+
+def _initial_deal_over(record: RoundRecord) -> str:
+    return "the initial deal is over" if sum(record.held.get(hand, 0) for hand in (PLAYER, BANKER)) > 3 else ""
 
 
 def _settle(record: RoundRecord) -> list[Payment]:
@@ -102,10 +123,12 @@ def _result(record: RoundRecord) -> str:
 
 
 def _carry(record: RoundRecord) -> dict[str, Any]:
-    """The results of this shoe, and those of this session."""
+    """The results of this shoe, and those of this session with the time when it began."""
     ended = msgspec.to_builtins(baccarat_result(*_hands(record)))
     shoe = [] if record.first else record.carried.get("shoe", [])
-    return {"shoe": [*shoe, ended], "session": [*record.carried.get("session", []), ended]}
+    session = record.carried.get("session", [])
+    since_ms = record.carried.get("since_ms", 0) if session else record.started_ms
+    return {"shoe": [*shoe, ended], "session": [*session, ended], "since_ms": since_ms}
 
 
 def _rounds(record: RoundRecord, of: str) -> list[BaccaratResult]:
@@ -114,13 +137,13 @@ def _rounds(record: RoundRecord, of: str) -> list[BaccaratResult]:
 
 def _bet_fault(record: RoundRecord, bet: str) -> str:
     if bet in tuple(DragonBet) and record.carried.get("session"):
-        return "dragon bets are made at the beginning of a session (1.1.1)"
+        return "dragon bets are made at the beginning of a session, and stay until its end (1.1.1)"
     return ""
 
 
 def _session_over(record: RoundRecord) -> bool:
-    length: int = record.options["session_rounds"]
-    return 0 < length <= len(record.carried.get("session", []))
+    elapsed_s = (record.now_ms - record.carried.get("since_ms", record.now_ms)) / 1000
+    return session_over(_session_length(record.options), _rounds(record, "session"), elapsed_s)
 
 
 def _end_session(record: RoundRecord) -> SessionEnd:
@@ -166,12 +189,20 @@ DESCRIPTION = Description(
     rulebook=RULEBOOK,
     script=(StepType.DEAL, StepType.SETTLE),
     prompts={StepType.SETTLE: ("Announce the result, settle the bets and collect the cards.", "")},
-    options={"decks": 8, "burn_cards": 1, "rounds_after_cut_card": 1, "session_rounds": 0},
+    options={
+        "decks": 8,
+        "burn_cards": 1,
+        "cut_card": 14,  # cards behind it
+        "rounds_after_cut_card": 1,
+        "session_rounds": 0,
+        "session_minutes": 0,
+    },
     options_fault=_options_fault,
     with_options=_with_options,
     bets=(*BaccaratBet, *DragonBet),
     bet_fault=_bet_fault,
     due_card=_due_card,
+    reconstruct=_reconstruct,
     must_settle=True,
     settle=_settle,
     result=_result,
@@ -181,7 +212,13 @@ DESCRIPTION = Description(
     end_session=_end_session,
     irregularities={
         "foreign_card": Irregularity("a foreign card was found", Rule.FOREIGN_CARD),
-        "two_cards": Irregularity("two cards were drawn at once", Rule.TWO_CARDS, keeps=True),
+        "two_cards": Irregularity(
+            "two cards were drawn at once",
+            Rule.TWO_CARDS,
+            keeps=True,
+            fault=_initial_deal_over,
+            otherwise="the cards are named in the order in which they were drawn, or a wrong number is reported",
+        ),
         "order_altered": Irregularity("the order of the cards in the shoe was altered", Rule.ORDER_ALTERED),
     },
     odds=odds,

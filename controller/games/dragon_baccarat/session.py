@@ -39,7 +39,10 @@ class Streak(NamedTuple):
 
 
 class SessionLength(msgspec.Struct, frozen=True):
-    """When a session ends (1.1.13): after a number of rounds, or after a length of time. The other one is 0."""
+    """When a session ends (1.1.13): after a number of rounds, or after a length of time.
+
+    The other one is 0. If both are, the pit supervisor ends it.
+    """
 
     rounds: int = 0
     minutes: int = 0
@@ -47,16 +50,17 @@ class SessionLength(msgspec.Struct, frozen=True):
 
 def session_length_fault(length: SessionLength) -> str:
     """What is wrong with the length of a session; empty if nothing is."""
-    if min(length.rounds, length.minutes) < 0 or (length.rounds > 0) == (length.minutes > 0):
+    if min(length.rounds, length.minutes) < 0 or (length.rounds > 0 and length.minutes > 0):
         return f"a session of {length.rounds} rounds and {length.minutes} minutes: set one of them, and the other to 0"
     return ""
 
 
 def session_over(length: SessionLength, rounds: BaccaratRounds, elapsed_s: float) -> bool:
     """Whether no further round starts in this session. Ask between rounds: a round that has started is completed."""
+    played = rounds_played(rounds)
     if length.rounds:
-        return rounds_played(rounds) >= length.rounds
-    return elapsed_s >= length.minutes * 60
+        return played >= length.rounds
+    return length.minutes > 0 and played > 0 and elapsed_s >= length.minutes * 60
 
 
 def rounds_played(rounds: BaccaratRounds) -> int:
