@@ -151,8 +151,6 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
         return [str(method) for method in state.setup.game.programme if method is not state.method]
     if name == "kinds":
         return list(state.setup.game.kinds)
-    if name == "cut_by":
-        return list(state.round.seats) if state.round else []
     if name == "seat":
         return list(range(1, state.setup.seats + 1))
     if name == "bet":

@@ -31,7 +31,7 @@ from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
 from simulators.table.house import House
-from simulators.table.players import choice_of, deal_one, planned_choice, reshuffle_stock, shuffle
+from simulators.table.players import by_worth, choice_of, deal_one, planned_choice, reshuffle_stock, shuffle
 
 WHO: Final = {
     Role.DEALER: "dealer 1",
@@ -42,6 +42,7 @@ WHO: Final = {
 CHORE_S: Final = 1.0  # how long a person needs for one thing
 LOOK_AGAIN_S: Final = 10.0  # how long a person with nothing to do looks away, if nothing happens
 CUT_DEPTH: Final = 20
+CAREFUL: Final = 0.9  # how often players exchange only cards that are of no use to them
 BEHIND_CUT_CARD: Final = 16  # cards that lie behind the cut card
 _PUT_IN: Final = (DeckState.INFEED, DeckState.SHUFFLING, DeckState.SHUFFLED, DeckState.LOADED)
 _LEFT_TO_OTHERS: Final = frozenset(  # decisions of the casino, and what `finish_deal` reports at once
@@ -183,12 +184,16 @@ class People:
         record = record_of(state, state.round)
         for hand, choice in itertools.product(record.held, turn.anybody):
             kinds = self.hands.kinds_of(hand)[-turn.enter.get(choice, 0) :]
-            if hand not in record.kinds and not game.decide(record, Decided(hand, choice, 0, kinds)).fault:
+            if not record.kinds.get(hand) and not game.decide(record, Decided(hand, choice, 0, kinds)).fault:
                 return taken(self.perform(act.DecideHand, target=hand, choice=choice, kinds=kinds))
         return False
 
     def _choose(self, turn: PlayerTurn, choice: str) -> bool:
         fields = choice_of(turn, choice, lambda: self.hands.kinds_of(turn.hand), self.rng)
+        if "number" in fields and self.rng.random() < CAREFUL:
+            least, most = turn.numbers[choice]
+            useless = by_worth(self.house.cards.pile(self.hands.hand(turn.hand)))[1]
+            fields["number"] = min(max(useless, least), most)
         return taken(self.perform(act.DecideHand, **fields))
 
     def _sees_cut_card(self) -> bool:

@@ -3,6 +3,7 @@
 # mypyc
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -68,17 +69,30 @@ def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
     return hands.kinds_of(target)[-1:]
 
 
+def _is_set(cards: Sequence[Card]) -> bool:
+    kinds = sorted(card.kind for card in cards)
+    return kinds[0] == kinds[2] or kinds == [kinds[0], kinds[0] + 1, kinds[0] + 2]
+
+
+def by_worth(held: Sequence[Card]) -> tuple[list[Card], int]:
+    """The cards of a hand, first those that fit the others least, and how many fit none: a set of three stays together."""
+    sets = [three for three in itertools.combinations(held, 3) if _is_set(three)]
+    best = max(sets, key=lambda three: min(card.kind for card in three), default=())
+
+    def fits(card: Card) -> int:
+        others = (other for other in held if other not in best and other is not card)
+        return sum(max(3 - abs(card.kind - other.kind), 0) for other in others)
+
+    ranked = sorted(held, key=lambda card: (card in best, fits(card), card.kind, card.index))
+    return ranked, sum(card not in best and not fits(card) for card in held)
+
+
 def discard(hands: TableHands, target: str) -> None:
     """Put cards of a hand aside until it has as many as the table believes, first those that fit the others least."""
     assert hands.house.state.round
     believed = hands.house.state.decks[hands.house.state.round.deck].cards.get(target, 0)
     held = hands.house.cards.pile(hands.hand(target))
-
-    def neighbours(card: Card) -> int:
-        """How well a card goes with the others: next to them in the pack, and best with the same kind."""
-        return sum(max(3 - abs(card.kind - other.kind), 0) for other in held)
-
-    for card in sorted(held, key=lambda one: (neighbours(one), one.kind, one.index))[: max(len(held) - believed, 0)]:
+    for card in by_worth(held)[0][: max(len(held) - believed, 0)]:
         hands.house.cards.move_card(card, hands.hand(target), hands.hand(ledger.DISCARDS))
 
 

@@ -25,7 +25,7 @@ ROUTINES: Final = ("open", "round", "work")
 # What a step can be, and the further keys that belong to it.
 VERBS: Final[dict[str, tuple[str, ...]]] = {
     "routine": ("seats", "times", "to", "stuck", "within_s"),
-    "do": ("deck", "back", "device", "seats", "fields", "role", "who", "refused"),
+    "do": ("deck", "back", "device", "seats", "fields", "role", "who", "refused", "moves"),
     "take": ("seat",),
     "load": ("deck",),
     "move": ("to", "cards", "deck"),
@@ -91,6 +91,7 @@ class ScenarioStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     role: Role | None = None
     who: str = ""
     stuck: bool = False  # people cannot go on with the routine, or the door does not move
+    moves: bool = False  # the action is not only reported: its cards are moved too
     refused: str = ""  # the action must be refused: by this clause, or by the machine alone
     fields: dict[str, Any] = {}  # further fields of the action
     serial: str = ""

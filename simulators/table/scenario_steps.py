@@ -44,9 +44,12 @@ def _routine(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
 
 def _do(house: ScenarioHouse, people: People, step: ScenarioStep) -> str:
     people.pause()
-    made = house.report(action_of(step, house.setup))  # type: ignore[arg-type]
+    action = action_of(step, house.setup)
+    made = house.report(action)  # type: ignore[arg-type]
     house.look()
     refused = refusals(made)
+    if step.moves and not refused:
+        people.hands.carry_out(action)
     if step.refused and not refused:
         return f"{step.do} was accepted, and should have been refused"
     if refused and not step.refused:

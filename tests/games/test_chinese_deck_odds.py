@@ -14,8 +14,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from controller.games.chinese_deck.pack import EXAMPLE_PACK, winning_ways
+from controller.games.chinese_deck.pack import EXAMPLE_PACK, winning_hands, winning_ways
 from controller.games.chinese_deck.pay import odds, winning_class
+
+clause = pytest.mark.clause
 
 FENG_SHUI = [f"feng shui {number}" for number in range(1, 6)]
 HONOURS = ["green dragon", "east wind", "south wind", "west wind", "north wind"]
@@ -78,6 +80,7 @@ def class_by_splitting(hand: tuple[str, ...]) -> int | None:
     return max(classes, default=None)
 
 
+@clause("classes", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize("pack", SMALL_PACKS)
 def test_every_hand_of_a_small_pack_has_the_class_that_splitting_it_gives(pack: dict[str, int]) -> None:
     found: Counter[int | None] = Counter()
@@ -93,6 +96,16 @@ def test_every_hand_of_a_small_pack_has_the_class_that_splitting_it_gives(pack: 
 def test_the_small_packs_have_every_class_and_overlapping_sequences() -> None:
     ways = [winning_ways(pack) for pack in SMALL_PACKS]
     assert all(any(one[number] for one in ways) for number in ways[0])
+
+
+@clause("classes", game="dragon-poker-chinese-deck")
+def test_the_hands_that_win_are_those_that_two_groups_of_three_or_the_named_cards_form() -> None:
+    kinds = sorted([*FENG_SHUI, *HONOURS, *itertools.chain(*SUITS)])
+    groups = [three for three in itertools.combinations_with_replacement(kinds, 3) if group(three)]
+    hands = {tuple(sorted((*one, *other))) for one, other in itertools.combinations_with_replacement(groups, 2)}
+    hands |= {tuple(sorted((*FENG_SHUI, kind))) for kind in kinds}
+    hands |= {tuple(sorted((*HONOURS, card))) for card in FENG_SHUI}
+    assert {hand: class_by_splitting(hand) for hand in hands} == winning_hands()
 
 
 # --- suit by suit -----------------------------------------------------------------------------------------------------
@@ -186,6 +199,7 @@ def ways_suit_by_suit(pack: dict[str, int]) -> Counter[int | None]:
     return classes
 
 
+@clause("classes", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize("pack", [dict(EXAMPLE_PACK), LARGE_PACK, *SMALL_PACKS])
 def test_the_numbers_of_hands_agree_with_a_count_suit_by_suit(pack: dict[str, int]) -> None:
     found = ways_suit_by_suit(pack)

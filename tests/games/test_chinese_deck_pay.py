@@ -32,6 +32,8 @@ from controller.games.chinese_deck.pay import (
 )
 from controller.games.payments import Payment
 
+clause = pytest.mark.clause
+
 NAMES = {"E": "east wind", "S": "south wind", "W": "west wind", "N": "north wind", "GD": "green dragon"}
 SUITS = {"B": "bamboo", "C": "circle", "S": "script", "F": "feng shui"}
 
@@ -44,6 +46,7 @@ def cards(codes: str) -> list[str]:
 # --- classes ----------------------------------------------------------------------------------------------------------
 
 
+@clause("classes", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [
@@ -69,6 +72,7 @@ def test_the_hands_of_the_rules_have_their_classes(codes: str, expected: int) ->
     assert winning_class(cards(codes)) == expected
 
 
+@clause("classes", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [
@@ -85,11 +89,13 @@ def test_two_sequences_of_one_suit_are_contiguous_only_if_one_begins_where_the_o
     assert winning_class(cards(codes)) is expected
 
 
+@clause("classes", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize("sixth", ["F1", "F3", "F5"])
 def test_all_five_feng_shui_cards_count_as_such_even_if_they_form_two_triplets(sixth: str) -> None:
     assert winning_class(cards(f"F1 F2 F3 F4 F5 {sixth}")) is WinningClass.ALL_FENG_SHUI
 
 
+@clause("classes", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize(
     "codes",
     [
@@ -140,6 +146,7 @@ OTHER_ROW = cards("C1 C2 C3 C4 C5 C6")
 TRIPLET = cards("W W W B4 B5 B6")
 
 
+@clause("at once", game="dragon-poker-chinese-deck")
 def test_the_higher_class_wins_in_the_deal_wherever_it_sits() -> None:
     for seats in itertools.permutations(("seat1", "seat2", "seat3")):
         hands = dict(zip(seats, (TRIPLET, ROW, NOTHING), strict=True))
@@ -148,6 +155,7 @@ def test_the_higher_class_wins_in_the_deal_wherever_it_sits() -> None:
             assert winner == (seats[1], WinningClass.SIX_IN_A_ROW)
 
 
+@clause("at once", game="dragon-poker-chinese-deck")
 def test_of_equal_classes_in_the_deal_the_hand_dealt_to_first_wins() -> None:
     assert deal_winner({"seat3": NOTHING, "seat1": ROW, "seat2": OTHER_ROW}) == ("seat1", 4)
     assert deal_winner({"seat3": NOTHING, "seat2": OTHER_ROW, "seat1": ROW}) == ("seat2", 4)
@@ -161,10 +169,12 @@ def test_a_class_0_hand_wins_in_the_deal_and_no_hand_means_no_winner() -> None:
 # --- exchanges --------------------------------------------------------------------------------------------------------
 
 
+@clause("exchange", game="dragon-poker-chinese-deck")
 def test_an_exchange_costs_one_unit_for_each_of_one_to_three_cards() -> None:
     assert [exchange_cost(number) for number in (1, 2, 3)] == [1, 2, 3]
 
 
+@clause("exchange", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize("number", [-1, 0, 4, 6])
 def test_an_exchange_of_no_cards_or_more_than_three_is_refused(number: int) -> None:
     assert not may_exchange(number, stock=20)
@@ -172,15 +182,18 @@ def test_an_exchange_of_no_cards_or_more_than_three_is_refused(number: int) -> N
         exchange_cost(number)
 
 
+@clause("reshuffle", game="dragon-poker-chinese-deck")
 def test_the_stock_is_reshuffled_when_fewer_than_three_cards_are_left() -> None:
     assert [reshuffle_due(stock) for stock in range(6)] == [True, True, True, False, False, False]
 
 
+@clause("reshuffle", game="dragon-poker-chinese-deck")
 def test_nobody_exchanges_cards_while_a_reshuffle_is_due() -> None:
     assert [may_exchange(1, stock) for stock in range(5)] == [False, False, False, True, True]
     assert may_exchange(3, stock=3)
 
 
+@clause("reshuffle", game="dragon-poker-chinese-deck")
 def test_stock_and_discards_are_the_pack_without_the_hands() -> None:
     stock, discards, in_hands = 52 - 3 * 6, 0, 3 * 6
     for exchanged in (3, 1, 2, 3, 3, 3, 3, 2, 3, 3, 3, 3):
@@ -189,6 +202,7 @@ def test_stock_and_discards_are_the_pack_without_the_hands() -> None:
     assert stock + discards == cards_to_reshuffle(EXAMPLE_PACK, in_hands) == 34
 
 
+@clause("first round", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize(
     ("turns", "players", "expected"),
     [
@@ -220,6 +234,7 @@ def collected(payments: list[Payment]) -> dict[str, int]:
     return found
 
 
+@clause("at once", "first round", "tally", game="dragon-poker-chinese-deck")
 @pytest.mark.parametrize("when", WhenWon)
 @pytest.mark.parametrize(("number", "bonus"), [(0, 0), (1, 10), (2, 20), (3, 100), (4, 200), (5, 400)])
 def test_each_other_player_pays_for_the_early_win_and_for_the_class(number: int, bonus: int, when: WhenWon) -> None:
@@ -240,14 +255,17 @@ def test_the_pot_is_paid_first_and_then_player_by_player() -> None:
     ]
 
 
+@clause("tally", game="dragon-poker-chinese-deck")
 def test_a_late_class_0_hand_wins_nothing_but_the_pot() -> None:
     assert collected(tally("seat2", ["seat1"], WinningClass.HONOURS, 37, WhenWon.LATER)) == {"pot": 37}
 
 
+@clause("tally", game="dragon-poker-chinese-deck")
 def test_half_of_an_odd_pot_is_rounded_down() -> None:
     assert [class_bonus(WinningClass.TRIPLET_AND_SEQUENCE, pot) for pot in (2, 3, 4, 5, 31)] == [1, 1, 2, 2, 15]
 
 
+@clause("tally", game="dragon-poker-chinese-deck")
 def test_a_higher_class_never_wins_less_in_the_deal() -> None:
     totals = [
         sum(payment.net for payment in tally("seat1", ["seat2"], winning, 2, WhenWon.IN_THE_DEAL))

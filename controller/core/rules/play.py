@@ -189,7 +189,7 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
         return Refusal(f"the cards of {hand} are not entered", "they have been entered", (Rule.DECISIONS,))
     if turn is None or game.decide is None:
         return Refusal("no decision is due", "it is a hand's turn", (Rule.DECISIONS,))
-    out_of_turn = act.choice in turn.anybody and round_.kinds.get(act.target) is None
+    out_of_turn = act.choice in turn.anybody and not round_.kinds.get(act.target)
     if act.target != turn.hand and not (out_of_turn and act.target in record_of(state, round_).held):
         return Refusal(
             f"it is the turn of {place_name(turn.hand)}", f"{place_name(turn.hand)} has decided", (Rule.DECISIONS,)
@@ -201,12 +201,12 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
         return Refusal("no cards are turned over now", "the decision is entered without cards", (Rule.DECISIONS,))
     if act.number and act.choice not in turn.numbers:
         return Refusal("this is not about a number of cards", "no number is entered", (Rule.DECISIONS,))
+    refusal = unknown_cards(state, act.kinds) if act.choice in turn.enter else None
+    if refusal:
+        return refusal
     follows = game.decide(record_of(state, round_), Decided(act.target, act.choice, act.number, tuple(act.kinds)))
     if follows.fault:
         return Refusal(follows.fault, follows.possible_when, (Rule.DECISIONS,))
-    refusal = unknown_cards(state, act.kinds) if follows.turned else None
-    if refusal:
-        return refusal
     d.emit(
         HandDecided(
             round=round_.number,
