@@ -75,7 +75,7 @@ def _is_set(cards: Sequence[Card]) -> bool:
 
 
 def by_worth(held: Sequence[Card]) -> tuple[list[Card], int]:
-    """The cards of a hand, first those that fit the others least, and how many fit none: a set of three stays together."""
+    """The cards of a hand, first those that fit the others least, and how many fit none. A set of three stays."""
     sets = [three for three in itertools.combinations(held, 3) if _is_set(three)]
     best = max(sets, key=lambda three: min(card.kind for card in three), default=())
 
