@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 import inspect
@@ -17,7 +18,9 @@ from controller.api.openapi import describe
 from controller.core.events import KINDS
 from controller.core.machines import MACHINES, StateMachine
 from controller.core.state import State
-from controller.games import RULEBOOK
+from controller.games import GAMES, RULEBOOK
+from controller.games.description import Description
+from controller.games.game import PLAYERS
 from firmware_bridge.connection import STAGES, Stage
 from firmware_bridge.tools.conform import OUTSIDE, POINTS
 from firmware_bridge.wire.messages import (
@@ -286,6 +289,27 @@ def rule_table() -> str:
     return "\n".join(out)
 
 
+def hidden_table() -> str:
+    """Of every game: what is dealt face up, what turns over the cards that are not, and what stays hidden."""
+    out = ["| game | face up, as it is dealt | turned over | never shown |", "| --- | --- | --- | --- |"]
+    for found in GAMES.values():
+        turned = "; ".join(f"{one.cards}: {one.when}" for one in found.hidden if one.turned_by)
+        never = [one.cards for one in found.hidden if not one.turned_by]
+        out.append(f"| {found.game.name} | {_face_up(found)} | {turned} | {'; '.join([*never, 'undealt cards'])} |")
+    return "\n".join(out)
+
+
+def _face_up(found: Description) -> str:
+    """Which cards of a round are dealt face up."""
+    (dealt, *_) = found.game.programme.values()
+    numbers = collections.Counter[str]()
+    for deal in dealt:
+        numbers[deal.to] += deal.cards if deal.face_up else 0
+    hands = {PLAYERS: "every hand"}
+    cards = [f"{number} of {hands.get(hand, hand)}" for hand, number in numbers.items() if number]
+    return ", ".join([*cards, *(["further cards that are due"] if found.due_card else [])])
+
+
 def machine_diagram(machine: StateMachine[typing.Any]) -> str:
     """A state machine of the core as a Mermaid diagram, and the events that do not change its state."""
     out = ["```mermaid", machine.diagram(), "```"]
@@ -347,6 +371,7 @@ PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
     "simulators.md": {"faults": fault_table},
     "design.md": {"packages": package_diagram, "stages": stage_diagram},
     "journal.md": {"events": event_table},
+    "games.md": {"hidden": hidden_table},
     "rules.md": {"rules": rule_table},
     "table.md": {machine.name: functools.partial(machine_diagram, machine) for machine in MACHINES},
 }

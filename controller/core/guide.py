@@ -115,6 +115,9 @@ def _void(state: State) -> Step | None:
         return Step("Return all wagers.", void, tuple(state.round.void_clause), ({"action": "return_wagers"},))
     if state.round.keeps:
         why = "The next round is dealt from the same deck."
+        shoe = state.devices.get("shoe")
+        if shoe and shoe.at_exit:
+            return Step("Take the cards from the shoe.", why, by_hand=ByHand.TAKE, device="shoe")
         return Step("Put the cards of the void round into the rack.", why, do=({"action": "collect_all"},))
     return gather_step(state, state.round.deck)
 
@@ -352,9 +355,8 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(text, why, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
-        how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
-        if stack.face_up:
-            how, why = "face up", _due_because(state, round_) or _CLOCKWISE
+        how = "face up" if stack.face_up else "face down"
+        why, rule = _due_because(state, round_) or _CLOCKWISE, Rule.DEAL_STACKS
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
         text = f"Take the stack to {place_name(stack.target)}, {how}."

@@ -19,6 +19,7 @@ from controller.core.commands import command_of
 from controller.core.events import UnreadableEvent, read
 from controller.core.events.devices import CommandGiven, CycleLost, DeviceAccepted
 from controller.core.events.event import Entry
+from controller.core.events.play import HandDecided
 from controller.core.events.rounds import DealerRevealed, HandsRequested
 from controller.core.reports import (
     CardsRecognised,
@@ -60,7 +61,7 @@ from firmware_bridge.wire.session import (
 )
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
-CODE_VERSION: Final = "core-9"
+CODE_VERSION: Final = "core-10"
 SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]
@@ -137,7 +138,7 @@ class LiveTable:
                 self._withdraw(event.device, event.id)
             elif isinstance(event, DeviceAccepted):
                 self._forget(event.device, self.mark(event.device))
-            elif isinstance(event, DealerRevealed | HandsRequested):  # stored: the hands are not hidden any more
+            elif isinstance(event, DealerRevealed | HandsRequested | HandDecided):  # stored: cards may be turned over
                 for name in self.state.devices:
                     for question in self.questions(name, event.round):
                         self._ask(name, question)

@@ -44,6 +44,18 @@ def _no_seats_fault(record: RoundRecord) -> str:
 
 
 @dataclass(frozen=True)
+class Hidden:
+    """Cards that are dealt face down, and what turns them over for everybody to see; nothing does, if it is not given.
+
+    Cards that are not dealt are always hidden. The tests of secrecy go by this, and docs/games.md shows it as a table.
+    """
+
+    cards: str  # which, in a few words
+    turned_by: tuple[str, ...] = ()  # the reveal, or the choices with which a player turns them over
+    when: str = ""  # in words
+
+
+@dataclass(frozen=True)
 class Irregularity:
     """Something that went wrong, which a person reports and which voids the round."""
 
@@ -84,6 +96,7 @@ class Description:
     decide: Callable[[RoundRecord, Decided], Consequence] | None = None  # what follows from a decision
     hands_out: Callable[[RoundRecord], list[str]] | None = None  # can be collected while others still play
     reshuffle_due: Callable[[RoundRecord], bool] | None = None  # stock and discards are shuffled before play goes on
+    hidden: tuple[Hidden, ...] = ()  # cards that are dealt face down
     shown: Callable[[RoundRecord], list[str]] | None = None  # the hands that are turned over; all, if not given
     settle: Callable[[RoundRecord], list[Payment]] | None = None
     result: Callable[[RoundRecord], str] | None = None  # of the round as a whole, in a few words

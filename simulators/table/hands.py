@@ -259,6 +259,8 @@ class TableHands:
         target = self.own(deck)
         if device == "shoe" and given and given.target and round_ and not round_.void:
             target = RACK if given.target == "stub" else self.hand(given.target)
+        elif device == "shoe" and round_ and round_.keeps:  # the next round is dealt from the same deck
+            target = RACK
         self.lay_down(device, box.take(target, house.now), target)
         if target == self.own(deck):
             for other in decks:  # two decks that came out together are separated by their backs

@@ -117,22 +117,42 @@ def _reconstructed(state: State, event: HandsReconstructed) -> None:
 def _decided(state: State, event: HandDecided) -> None:
     round_ = _now(state)
     round_.decisions.append(Decided(event.target, event.choice, event.number, tuple(event.kinds)))
-    round_.before.append(BeforeDecision(len(round_.plan), bool(event.turned and event.kinds)))
+    hidden = min(event.turned, _held(state, round_, event.target) - len(round_.kinds.get(event.target, ())))
+    entered = bool(event.kinds) and hidden > 0
+    round_.before.append(BeforeDecision(len(round_.plan), entered))
     round_.plan += event.deals
-    if event.kinds and event.turned:
+    if entered:
         add_kinds(state, round_, event.target, event.kinds)
-    elif event.turned:
-        _turned_over(state, round_, event.target, event.turned)
+        _forget_stacks(state, round_, event.target)
+    elif hidden > 0:
+        _turned_over(state, round_, event.target, hidden)
+
+
+def _held(state: State, round_: Round, target: str) -> int:
+    deck = state.decks.get(round_.deck)
+    return deck.cards.get(target, 0) if deck else 0
 
 
 def _turned_over(state: State, round_: Round, target: str, number: int) -> None:
     """Hidden cards are face up now: the shoe is asked which they are, if it knows; otherwise they are entered."""
+    stacks = [
+        stack
+        for device in state.devices.values()
+        for stack in device.dealt
+        if stack.round == round_.number and stack.target == target
+    ]
+    for stack in stacks:
+        if not stack.wanted:
+            stack.wanted = True
+            return
+    if not stacks:
+        round_.unseen[target] = round_.unseen.get(target, 0) + number
+
+
+def _forget_stacks(state: State, round_: Round, target: str) -> None:
+    """The cards of a hand were entered when they were turned over: the shoe need not be asked."""
     for device in state.devices.values():
-        for stack in device.dealt:
-            if stack.round == round_.number and stack.target == target and not stack.wanted:
-                stack.wanted = True
-                return
-    round_.unseen[target] = round_.unseen.get(target, 0) + number
+        device.dealt = [stack for stack in device.dealt if stack.round != round_.number or stack.target != target]
 
 
 @changes(DecisionTakenBack)

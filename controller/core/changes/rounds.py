@@ -210,6 +210,8 @@ def _wagers(state: State, event: WagersReturned) -> None:
 
 @changes(RoundCompleted)
 def _round_completed(state: State, event: RoundCompleted) -> None:
+    for device in state.devices.values():  # what was not turned over stays hidden
+        device.dealt = [stack for stack in device.dealt if stack.wanted or stack.round != event.round]
     _round_over(state)
 
 

@@ -129,6 +129,8 @@ def taken(d: Decision, given: Given, number: int) -> None:
     moves = ledger.emptying_moves(cards, (ledger.EXIT,), number, given.target)
     if aside:
         moves.append((given.target, ledger.RACK, aside))
+    stack = next_stack(round_)
+    hidden = given.target != ledger.BURNT and not (stack and stack.face_up)
     d.emit(
         StackTakenToHand(
             device="shoe",
@@ -139,7 +141,7 @@ def taken(d: Decision, given: Given, number: int) -> None:
             kept=number - aside,
             moves=moves,
             kinds=list(given.seen) or None,
-            command=given.id if d.state.devices["shoe"].can_recognise and not given.seen else 0,
+            command=given.id if hidden and d.state.devices["shoe"].can_recognise else 0,
         ),
         Rule.FACE_UP if aside else Rule.DEAL_STACKS,
     )

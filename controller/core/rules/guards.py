@@ -15,8 +15,7 @@ from controller.games.game import Method
 from controller.games.rulebook import Rule
 
 HOUR_MS: Final = 3_600_000
-NO_LIMIT_H: Final = 1_000_000  # more than any deck is played
-NO_LIMIT_MS: Final = NO_LIMIT_H * HOUR_MS
+NO_LIMIT_MS: Final = 1_000_000 * HOUR_MS  # more than any deck is played
 
 STOPS: Final = {"shuffler": Rule.SHUFFLER_STOPS, "shoe": Rule.SHOE_STOPS}  # the rule for a device that stops
 SOURCE: Final = {  # where cards are dealt from
@@ -61,8 +60,8 @@ def has_rule(state: State, rule: Rule) -> bool:
 
 def decks_wanted(state: State) -> int:
     """How many decks the table plays with now."""
-    two = in_service(state, "shuffler") or not has_rule(state, Rule.TWO_DECKS)
-    return len(state.setup.backs) if two else 1
+    one = has_rule(state, Rule.TWO_DECKS) and not in_service(state, "shuffler")
+    return 1 if one else len(state.setup.backs)
 
 
 def inside(state: State, device: str) -> list[str]:
@@ -99,7 +98,8 @@ def moved_by(state: State, deck: str) -> str:
 
 def life_ms(state: State) -> int:
     """How long a deck may be played with the current dealing method."""
-    return state.setup.game.life_h.get(state.method, NO_LIMIT_H) * HOUR_MS
+    hours = state.setup.game.life_h.get(state.method)
+    return NO_LIMIT_MS if hours is None else hours * HOUR_MS
 
 
 def age_ms(deck: Deck, now_ms: int) -> int | None:

@@ -51,6 +51,7 @@ from controller.core.rules.script import (
     reshuffle_due,
     then,
     turn_of,
+    turned_over,
     unknown_cards,
 )
 from controller.core.state import Round, State, due_deck, next_back
@@ -101,14 +102,17 @@ def too_late_to_bet(state: State, act: RecordBet) -> Refusal | None:
 
 
 def revealed(state: State, round_: Round) -> bool:
-    """Whether the cards of all hands are face up."""
+    """Whether the cards of all hands that the game turns over are face up."""
     return state.table is TableState.CLEARING and not round_.void
 
 
 def cards_wanted(state: State, round_: Round, target: str) -> int:
     """How many cards of a hand are face up and not known."""
     there, known = state.decks[round_.deck].cards.get(target, 0), len(round_.kinds.get(target, ()))
-    return round_.unseen.get(target) or (there - known if revealed(state, round_) else 0)
+    unseen = round_.unseen.get(target, 0)
+    if unseen or not revealed(state, round_) or target not in turned_over(state, record_of(state, round_)):
+        return unseen
+    return there - known
 
 
 @enforces(Rule.FOREIGN_CARD)
@@ -158,10 +162,10 @@ def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
 
 @enforces(Rule.FURTHER_CARDS)
 def drawing(d: Decision) -> bool:
-    """All planned cards are dealt, and the rules of the game call for another one. True if it decided anything."""
+    """The rules of the game call for another card. An automatic rule: True if it decided anything."""
     state, round_ = d.state, d.round
     game = described(state.setup.game)
-    if game.due_card is None or next_stack(round_) is not None:
+    if game.due_card is None or round_.unseen or next_stack(round_) is not None:
         return False
     due = game.due_card(record_of(state, round_))
     if not due.hand:
@@ -229,9 +233,8 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
 def acted(d: Decision) -> bool:
     """Every decision that the game wants has been made. An automatic rule: True if it decided anything."""
     state, round_ = d.state, d.round
-    if round_.in_hand or round_.unseen or next_stack(round_) or not described(state.setup.game).must_decide:
-        return False
-    if reshuffle_due(state):
+    game = described(state.setup.game)
+    if not game.must_decide or next_stack(round_) or round_.in_hand or round_.unseen or reshuffle_due(state):
         return False
     if turn_of(state, round_) is not None or any(_asked(state, round_)):
         return False
@@ -290,7 +293,7 @@ def settling(d: Decision) -> bool:
     """Work out the result once all cards are known. An automatic rule: True if it decided anything."""
     state, round_ = d.state, d.round
     game = described(state.setup.game)
-    if round_.settled or round_.unseen or not _settles(state, round_):
+    if not _settles(state, round_) or round_.settled or round_.unseen:
         return False
     record = record_of(state, round_)
     if hidden_hands(state, record):
@@ -342,7 +345,7 @@ def too_few_cards(d: Decision) -> bool:
     state, round_ = d.state, d.round
     stack, cards = next_stack(round_), state.decks[round_.deck].cards
     there = cards.get(SOURCE[round_.method], 0) + cards.get(ledger.ASIDE, 0)
-    if stack is None or there >= stack.cards - round_.in_hand:
+    if not state.setup.game.keeps_dealing or stack is None or there >= stack.cards - round_.in_hand:
         return False
     shoe = state.devices.get("shoe")
     if shoe and (shoe.doing or shoe.at_exit):
@@ -375,8 +378,6 @@ def end_session(d: Decision, act: EndSession) -> Refusal | None:
 @enforces(Rule.SESSION)
 def ending_session(d: Decision) -> bool:
     """The session has had all its rounds. An automatic rule: True if it decided anything."""
-    if not d.state.carried:
-        return False
     game = described(d.state.setup.game)
     if game.session_over is None or game.end_session is None or not game.session_over(record_between(d.state)):
         return False

@@ -75,6 +75,14 @@ def record_between(state: State) -> RoundRecord:
     )
 
 
+def turned_over(state: State, record: RoundRecord) -> list[str]:
+    """The hands whose cards are face up at the end of a round: after a reveal all, otherwise those that are shown."""
+    game = described(state.setup.game)
+    if game.shown and StepType.REVEAL not in game.script:
+        return game.shown(record)
+    return [hand for hand in record.held if hand != ledger.BURNT]
+
+
 def hidden_hands(state: State, record: RoundRecord) -> list[str]:
     """The hands that the settlement needs and whose cards are not all known."""
     game = described(state.setup.game)

@@ -32,7 +32,7 @@ from controller.games.chinese_deck.pay import (
     winning_class,
 )
 from controller.games.chinese_deck.rulebook import RULEBOOK
-from controller.games.description import Description, Irregularity, StepType
+from controller.games.description import Description, Hidden, Irregularity, StepType
 from controller.games.game import PLAYERS, Deal, Game, Method
 from controller.games.payments import Payment
 from controller.games.record import Consequence, Decided, PlayerTurn, RoundRecord
@@ -195,6 +195,11 @@ DESCRIPTION = Description(
     turn=_turn,
     decide=_decide,
     reshuffle_due=_reshuffle_due,
+    hidden=(
+        Hidden("a winning hand", (WIN,), "when its player declares it"),
+        Hidden("all other hands"),
+        Hidden("discards"),
+    ),
     shown=_winners,
     settle=_settle,
     result=_result,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from controller.games.board import BoardBlock, GridCell
-from controller.games.description import Description, Irregularity, StepType
+from controller.games.description import Description, Hidden, Irregularity, StepType
 from controller.games.dragon_baccarat.hands import (
     FEWEST_DECKS,
     MOST_DECKS,
@@ -203,6 +203,7 @@ DESCRIPTION = Description(
     bet_fault=_bet_fault,
     due_card=_due_card,
     reconstruct=_reconstruct,
+    hidden=(Hidden("burnt cards"),),
     must_settle=True,
     settle=_settle,
     result=_result,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from controller.games.description import Description, StepType
+from controller.games.description import Description, Hidden, StepType
 from controller.games.dragon_poker.cards import DRAGON_POKER
 from controller.games.dragon_poker.odds import odds
 from controller.games.dragon_poker.rulebook import RULEBOOK
@@ -109,6 +109,7 @@ DESCRIPTION = Description(
     turn=_turn,
     decide=_decide,
     hands_out=_hands_out,
+    hidden=(Hidden("all hands", (StepType.REVEAL,), "with the dealer's cards, after all players have acted"),),
     shown=_shown,
     settle=_settle,
     odds=odds,

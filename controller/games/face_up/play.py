@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller.games.board import BoardBlock
-from controller.games.description import Description, StepType
+from controller.games.description import Description, Hidden, StepType
 from controller.games.face_up.odds import odds
 from controller.games.face_up.pay import (
     COLLECTION,
@@ -179,8 +179,6 @@ def _turn(record: RoundRecord) -> PlayerTurn | None:
             return PlayerTurn(
                 hand, rooms, f"{_name(hand)} places the card face up.", "Once placed, it is set.", enter=enter
             )
-    if any(record.held[hand] < HAND for hand in _hands(record)):
-        return None  # a card is on its way
     return _show_turn(record) or _sweep_turn(record)
 
 
@@ -313,6 +311,10 @@ DESCRIPTION = Description(
     must_settle=True,
     turn=_turn,
     decide=_decide,
+    hidden=(
+        Hidden("each further card", tuple(Segment), "when it is placed"),
+        Hidden("a hand in fantasy land", (SHOW,), "after all others are complete"),
+    ),
     settle=_settle,
     result=_result,
     carry=_carry,

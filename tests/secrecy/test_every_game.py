@@ -1,0 +1,71 @@
+"""No hidden card leaves the table in any game, with any dealing method: rounds, void rounds, corrections."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.games import GAMES
+from controller.games.game import Method
+from simulators.devices.cards import Card
+from tests.secrecy.stories import (
+    Story,
+    cards_left,
+    changes_of_mind,
+    hidden_to_the_end,
+    source,
+    two_rounds,
+    void_round,
+    void_then_another,
+)
+from tests.secrecy.table import EVERY, SecretTable, setup_of
+
+every = pytest.mark.parametrize(("name", "method"), EVERY)
+
+
+@every
+@pytest.mark.parametrize("story", [two_rounds, void_then_another, changes_of_mind])
+def test_no_hidden_card_is_named_in_anything_that_leaves_the_table(name: str, method: Method, story: Story) -> None:
+    table = SecretTable(name, method)
+    story(table)
+    assert table.leaks == []
+    table.house.cards.check()
+
+
+def other_world(name: str, method: Method, story: Story) -> tuple[SecretTable, SecretTable, int]:
+    """The same story twice; the second time, the cards that nobody saw in the first are others."""
+    order: list[Card] = []
+    first, second = SecretTable(name, method), SecretTable(name, method)
+    first.before_deal = lambda: order.extend(cards_left(first))
+    story(first)
+    unseen = [place for place, card in enumerate(order) if card not in first.witness.ever_seen]
+
+    def change() -> None:
+        cards = cards_left(second)
+        assert [card.index for card in cards] == [card.index for card in order]
+        moved = [cards[place] for place in unseen]
+        for place, card in zip(unseen, [*moved[7:], *moved[:7]], strict=True):
+            cards[place] = card
+        second.house.cards.reorder(source(second), cards)
+
+    second.before_deal = change
+    story(second)
+    return first, second, len(unseen)
+
+
+@every
+@pytest.mark.parametrize("story", [hidden_to_the_end, void_round])
+def test_nothing_that_leaves_the_table_depends_on_hidden_cards(name: str, method: Method, story: Story) -> None:
+    first, second, unseen = other_world(name, method, story)
+    assert unseen > 10
+    assert min(len(first.said), len(second.said)) > 70
+    for one, other in zip(first.said, second.said, strict=False):  # where a hand wins, its story ends early
+        assert one == other
+
+
+def test_every_game_says_what_it_hides() -> None:
+    """A deal that is not face up, and is not named, would be hidden by nobody."""
+    for name, game in GAMES.items():
+        for method in game.game.programme:
+            setup = setup_of(name, method)
+            face_down = any(not deal.face_up for deal in setup.game.programme[method]) or setup.game.burnt
+            assert bool(game.hidden) >= bool(face_down), name
