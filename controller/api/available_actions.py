@@ -15,6 +15,7 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
+from controller.api.game_view import turn_due
 from controller.api.requests import Credentials
 from controller.core import ledger, step
 from controller.core.actions import (
@@ -33,6 +34,7 @@ from controller.core.actions import (
     RemoveStub,
     ReportCutCard,
     ReportDealerExposed,
+    ReportFaceUp,
     ReportIrregularity,
     ReshuffleStock,
     RevealDealer,
@@ -46,7 +48,6 @@ from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.opening import LONGEST_NAME
 from controller.core.rules.play import cards_wanted
-from controller.core.rules.script import turn_of
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import Round, State, decode, encode, requestable_rounds
 from controller.core.table import Table
@@ -68,9 +69,11 @@ _OF_SOME_GAMES: dict[type[Action], Callable[[Description], object]] = {  # and w
     ReportIrregularity: lambda game: game.irregularities,
     PlayersActed: lambda game: StepType.ACT in game.script and not game.must_decide,
     RevealDealer: lambda game: StepType.REVEAL in game.script,
+    ReportFaceUp: lambda game: any(not deal.face_up for deals in game.game.programme.values() for deal in deals),
     ReportDealerExposed: lambda game: DEALER in game.game.hands(),
     RemoveStub: lambda game: not game.game.keeps_dealing,
 }
+_RECORDS = (RecordBet, EnterCards, CorrectCards, DecideHand, TakeBackDecision)  # can be left out in some games
 ACTIONS = {name: kind for name, kind in step.ACTIONS.items() if kind is not Configure}
 _fields = functools.cache(msgspec.structs.fields)  # it evaluates the annotations on every call, 0.1 ms each
 _BY_WHOM = {"who", "role", "origin"}  # fields that do not come from the request
@@ -101,6 +104,9 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
             what["least"] = state.setup.game.least_cut  # for a person who does not know the depth and confirms this
         choices = _choices(kind, field.name, field.type, state)
         if choices is not None:
+            texts = _texts(field.name, state)
+            if texts:
+                what["texts"] = texts
             what |= {"type": what["type"] if what["type"] in ("integer", "cards") else "choice", "choices": choices}
             possible = _possible(kind, field.name, choices, state)
             if possible != choices:
@@ -160,7 +166,7 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
     if name == "cut_by":
         return [seat for seat in state.round.seats if seat != state.round.button] if state.round else []
     if name == "choice":
-        turn = turn_of(state, state.round) if state.round else None
+        turn = turn_due(state, state.round) if state.round else None
         return [*turn.choices, *turn.anybody] if turn else []
     if name == "person":
         return [who for who in state.wrong_pins if who]
@@ -175,6 +181,13 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
     if isinstance(of, type) and issubclass(of, StrEnum):
         return [str(value) for value in of]
     return None
+
+
+def _texts(name: str, state: State) -> dict[str, str]:
+    """What the choices of a field mean, where their names do not say it."""
+    if name != "irregularity":
+        return {}
+    return {name: found.text for name, found in described(state.setup.game).irregularities.items()}
 
 
 def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -> list[Any]:
@@ -196,7 +209,7 @@ def _left(state: State) -> list[str]:
 
 
 def _may_decide(state: State, round_: Round, hand: str) -> bool:
-    turn = turn_of(state, round_)
+    turn = turn_due(state, round_)
     return turn is not None and (hand == turn.hand or bool(turn.anybody))
 
 
@@ -227,6 +240,7 @@ def actions_now(state: State, now_ms: int) -> Iterator[dict[str, Any]]:
             "roles": [str(role) for role in kind.roles],
             "pin": Role.DEALER not in kind.roles,
             "in_game": kind not in _OF_SOME_GAMES or bool(_OF_SOME_GAMES[kind](game)),
+            "optional": kind in _RECORDS and not (game.must_settle or game.must_decide),
             "allowed": refusal is None,
             "why_not": refusal,
             "fields": fields_of(kind, state),
@@ -277,7 +291,7 @@ _VALUES: dict[str, list[Any]] = {"boolean": [True], "integer": [0, 1], "integers
 
 def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
     """Values for the fields of an action that a person has to fill in, in every combination worth trying."""
-    if kind is DecideHand and state.round and (turn := turn_of(state, state.round)):
+    if kind is DecideHand and state.round and (turn := turn_due(state, state.round)):
         yield from _trial_decisions(turn, _left(state))
         return
     names: list[str] = []

@@ -56,26 +56,25 @@ def apply(state: State, entry: Entry) -> None:
     """Apply one event: the state machines first, then the cards that moved, then the other fields."""
     event = entry.event
     kind = type(event)
-    effect = _EFFECTS[kind]
+    moves_table, moves_deck, moves_device, moves_cards, leads = _EFFECTS[kind]
     state.seq = entry.seq
     state.now_ms = max(state.now_ms, event.at_ms)
     if event.of is not None:
         state.devices[event.of.device].last_event = event.of.number
-    stays = getattr(event, "stays", False)  # a lock or light command is not a cycle of the device
-    if effect.moves_table:
-        then = event.then if effect.leads else ""  # type: ignore[attr-defined]
+    if moves_table:
+        then = event.then if leads else ""  # type: ignore[attr-defined]
         state.table = TABLE_MACHINE.after(state.table, kind, then)
-    if effect.moves_deck or effect.moves_cards:
+    if moves_deck or moves_cards:
         deck = state.decks.get(event.deck)  # type: ignore[attr-defined]
         if deck is not None:
-            if effect.moves_deck:
-                then = event.then if effect.leads else ""  # type: ignore[attr-defined]
+            if moves_deck:
+                then = event.then if leads else ""  # type: ignore[attr-defined]
                 deck.state = DECK_MACHINE.after(deck.state, kind, then)
-            if effect.moves_cards:
+            if moves_cards:
                 ledger.move(deck.cards, event.moves or ())  # type: ignore[attr-defined]
                 if state.round is not None and state.round.void:
                     rounds.note_void_places(state, state.round)
-    if effect.moves_device and not stays:
+    if moves_device and not getattr(event, "stays", False):  # a lock or light command is not a cycle of the device
         device = state.devices[event.device]  # type: ignore[attr-defined]
         device.state = DEVICE_MACHINE.after(device.state, kind)
     change = CHANGES.get(kind)

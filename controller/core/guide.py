@@ -355,8 +355,9 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(text, why, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
-        how = "face up" if stack.face_up else "face down"
-        why, rule = _due_because(state, round_) or _CLOCKWISE, Rule.DEAL_STACKS
+        how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
+        if stack.face_up:
+            how, why = "face up", _due_because(state, round_) or _CLOCKWISE
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
         text = f"Take the stack to {place_name(stack.target)}, {how}."

@@ -256,6 +256,8 @@ def pending_of(device: Device) -> list[Given]:
 
 def questions_of(device: Device, round_: int = 0) -> list[AskCards]:
     """What this device is to be asked about its stacks, of one round or of all."""
+    if not device.dealt:
+        return []
     wanted = [stack for stack in device.dealt if stack.wanted and round_ in (0, stack.round)]
     return [AskCards(ref=stack.command, command=stack.command) for stack in wanted]
 

@@ -56,7 +56,7 @@ def game_with(description: Description, options: dict[str, Any]) -> Game:
 
 def rulebook_of(game: Game) -> Rulebook:
     """The rulebook of a game; a game without its own is played by Dragon Poker's equipment rules."""
-    return described(game).rulebook
+    return _DESCRIPTIONS.get(game.name, DRAGON_POKER_DESCRIPTION).rulebook
 
 
 add_game("dragon-poker", DRAGON_POKER_DESCRIPTION)

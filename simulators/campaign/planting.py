@@ -75,9 +75,10 @@ def everywhere(function: Any, other: Any) -> list[Swap]:
     tables: tuple[Mapping[Any, Any], ...] = (HANDLERS, CHANGES, devices._EVENTS, devices._OF_COMMAND)
     for found in tables:
         swaps += [(found, key, other) for key, value in found.items() if value is function]
-    for state, rules in automatic.RULES.items():
-        if function in rules:
-            swaps.append((automatic.RULES, state, tuple(other if rule is function else rule for rule in rules)))
+    for by_state in (automatic.RULES, automatic.RULES_WITH_LASTING_DECKS):
+        for state, rules in by_state.items():
+            if function in rules:
+                swaps.append((by_state, state, tuple(other if rule is function else rule for rule in rules)))
     assert swaps, f"{function} was not found anywhere"
     return swaps
 

@@ -153,7 +153,7 @@ class People:
     def _take_step(self, step: Step) -> bool:
         if step.by_hand is not None and self._move(step):
             return True
-        if self._sees_cut_card():
+        if self.house.setup.game.keeps_dealing and self._sees_cut_card():
             return taken(self.perform(act.ReportCutCard))
         if any(offer["action"] == "decide_hand" for offer in step.do) and self._decide_out_of_turn():
             return True
@@ -199,7 +199,7 @@ class People:
     def _sees_cut_card(self) -> bool:
         """Whether the cut card, which lies before the last cards of a deck that lasts several rounds, has come out."""
         state = self.house.state
-        if not state.setup.game.keeps_dealing or state.table not in (TableState.BETTING, TableState.CLEARING):
+        if state.table not in (TableState.BETTING, TableState.CLEARING):
             return False
         deck = state.decks.get(state.round.deck if state.round else due_deck(state))
         return deck is not None and deck.rounds_left < 0 and deck.cards.get(SOURCE[state.method], 0) <= BEHIND_CUT_CARD

@@ -11,21 +11,27 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from controller.core import actions as act
+from controller.core import ledger
 from controller.core.actions import Action
 from controller.core.events.event import Entry
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
+from controller.core.rules.script import record_between
 from controller.core.setup import Setup
 from controller.core.state import State
 from controller.core.step import ByHand, Offer
+from controller.games import described
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import Cards
 from simulators.devices.device import SimulatedDevice, SimulatedTable
 from simulators.table.house import House
-from simulators.table.people import People
+from simulators.table.people import People, taken
 
 PACE_S = 0.8  # between two things that the robot does
-BETTING_S = 3.0  # for the players to make their bets
+DEAL_S = 0.35  # between two cards that are dealt one by one
+BET_S = 0.3  # between two bets that are recorded
+BETTING_S = 2.0  # for the players to make their bets
+AMOUNTS = (5, 10, 20, 25, 50, 100)  # of their bets
 
 
 @dataclass
@@ -115,8 +121,38 @@ class Robot(People):
 
     def bets(self) -> tuple[int, ...]:
         """Who has wagered this time."""
-        seats = range(1, self.house.state.setup.seats + 1)
-        return tuple(sorted(self._rng.sample(seats, self._rng.randint(1, len(seats)))))
+        state = self.house.state
+        seats = range(1, state.setup.seats + 1)
+        return tuple(sorted(self._rng.sample(seats, self._rng.randint(state.setup.game.fewest_seats, len(seats)))))
+
+    def bet(self) -> bool:
+        """Record the bet of one seat that has none, if the game cannot be settled without; False if all have one."""
+        state = self.house.state
+        game = described(state.setup.game)
+        for seat in state.seats if game.must_settle else []:
+            if ledger.seat(seat) in state.bets:
+                continue
+            if game.example_bets:
+                found = game.example_bets
+            else:
+                possible = [bet for bet in game.bets if bet not in game.session_bets]
+                found = {self._rng.choice(possible): self._rng.choice(AMOUNTS)} if possible else {}
+            made = [self.perform(act.RecordBet, seat=seat, bet=bet, amount=amount) for bet, amount in found.items()]
+            if any(map(taken, made)):
+                return True
+        return False
+
+    def no_more_bets(self) -> None:
+        """Close the bets. If those of a seat do not fit, they are taken back; if these seats cannot play, others do."""
+        if self.close_bets():
+            return
+        state = self.house.state
+        game, record = described(state.setup.game), record_between(state)
+        for hand, bets in list(state.bets.items()):
+            for bet in list(bets) if game.bets_fault(record, hand) else []:
+                self.perform(act.RecordBet, seat=int(hand.removeprefix("seat")), bet=bet, amount=0)
+        if not taken(self.perform(act.CloseBets)):
+            self.perform(act.Wager, seats=self.bets())
 
     def one_thing(self) -> float:
         """Do the next thing; returns the seconds until the one after it."""
@@ -126,9 +162,14 @@ class Robot(People):
             self.take()
             return PACE_S
         self.doing = "plays"
+        step = self.step()
         if not self.chore() and state.table is TableState.BETTING and state.round is None:
             if not state.seats:
                 self.perform(act.Wager, seats=self.bets())
-                return BETTING_S
-            self.close_bets()
-        return PACE_S
+                return PACE_S if described(state.setup.game).must_settle else BETTING_S
+            if self.bet():
+                return BET_S
+            self.no_more_bets()
+        one_by_one = state.round is not None and all(stack.cards == 1 for stack in state.round.plan)
+        dealt = step.by_hand is ByHand.TAKE or any(offer["action"] == "deal_cards" for offer in step.do)
+        return DEAL_S if one_by_one and dealt else PACE_S

@@ -148,6 +148,17 @@ def test_nobody_has_a_turn_while_a_card_is_due(table: Any) -> None:
     assert played.actions()["decide_hand"]["allowed"]
 
 
+def test_what_is_possible_is_known_while_a_single_card_is_on_its_way(table: Any) -> None:
+    """Every hand has been set as far as it was dealt, but none is complete."""
+    played = table("face-up-chinese-poker").deal()
+    played.until(TableState.ACTING, step="places the card face up")
+    view = played.until(TableState.ACTING, step="Take the stack to")
+    assert view["turn"] is None
+    assert not played.actions()["decide_hand"]["allowed"]
+    refused = played.people.perform(act.DecideHand, target="seat1", choice="back")
+    assert not taken(refused)
+
+
 def test_bets_result_and_payments_stay_in_view_until_the_next_result(table: Any) -> None:
     played = table("dragon-baccarat-tournament")
     for seat, bet in ((1, "player"), (3, "banker"), (3, "tie")):

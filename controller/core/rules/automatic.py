@@ -44,7 +44,7 @@ from controller.core.rules.opening import opening_completed
 from controller.core.rules.play import acted, drawing, ending_session, few_cards_left, settling, too_few_cards
 from controller.core.rules.script import then
 from controller.core.rules.shuffling import waits_for_shuffler
-from controller.core.state import due_deck
+from controller.core.state import Round, State, due_deck
 from controller.games import described
 from controller.games.description import StepType
 from controller.games.game import Method
@@ -189,11 +189,13 @@ def dispensing(d: Decision) -> bool:
 
 
 def dealt(d: Decision) -> bool:
-    """All hands have the cards that they get before the players act."""
+    """All hands have the cards that they get before the players act, also those that depend on the first ones."""
     shoe, round_ = d.state.devices.get("shoe"), d.round
     busy = shoe is not None and shoe.doing is not None and round_.method is Method.AUTOMATED_SHOE
     if busy or round_.unseen or (next_stack(round_) and not waits_for_players(round_)):
         return False
+    if drawing(d):
+        return True
     d.emit(DealingCompleted(round=round_.number, then=then(d.state, StepType.DEAL)))
     return True
 
@@ -222,17 +224,22 @@ def completing(d: Decision) -> bool:
     """The round is complete once every card is in the rack."""
     state, round_ = d.state, d.round
     cards = state.decks[round_.deck].cards
-    if described(state.setup.game).must_settle and not round_.settled:
-        return False
     if state.setup.game.keeps_dealing and not round_.last:
-        if not set(cards) <= {ledger.RACK, SOURCE[round_.method]}:
+        if not set(cards) <= {ledger.RACK, SOURCE[round_.method]} or _unsettled(state, round_):
             return False
         d.emit(RoundCompleted(round=round_.number, deck=round_.deck, then=DeckState.LOADED), Rule.COLLECT_HANDS)
         return True
     if not round_.stub_out or stub_count_due(state) or cards != {ledger.RACK: state.setup.game.deck_size}:
         return False
+    if _unsettled(state, round_):
+        return False
     d.emit(RoundCompleted(round=round_.number, deck=round_.deck), Rule.COLLECT_HANDS)
     return True
+
+
+def _unsettled(state: State, round_: Round) -> bool:
+    """Whether the table still has to work out the result of this round."""
+    return not round_.settled and described(state.setup.game).must_settle
 
 
 @enforces(Rule.VOID_KEEPS)
@@ -272,23 +279,33 @@ _ALWAYS: Final[tuple[AutomaticRule, ...]] = (handling_decks,)
 RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     TableState.CLOSED: (),
     TableState.OPENING: (opening_completed, *_ALWAYS),
-    TableState.WAITING: (suspending, *_ALWAYS, delivering, making_room, ending_deck, ending_session, opening_bets),
+    TableState.WAITING: (suspending, *_ALWAYS, delivering, making_room, ending_session, opening_bets),
     TableState.BETTING: (suspending, withdrawing, *_ALWAYS),
-    TableState.DEALING: (too_few_cards, dispensing, drawing, dealt, *_ALWAYS),
-    TableState.ACTING: (too_few_cards, dispensing, stub_leaving, acted, *_ALWAYS),
+    TableState.DEALING: (dispensing, dealt, *_ALWAYS),
+    TableState.ACTING: (dispensing, stub_leaving, acted, *_ALWAYS),
     TableState.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
     TableState.CLEARING: (settling, few_cards_left, stub_leaving, completing, *_ALWAYS),
     TableState.STUB_COUNT: _ALWAYS,
-    TableState.VOIDING: (completing_void, *_ALWAYS),
+    TableState.VOIDING: _ALWAYS,
     TableState.IDLE: _ALWAYS,
     TableState.SUSPENDED: (resuming, *_ALWAYS),
 }
 
+# Where a deck lasts several rounds, these come first.
+_OF_LASTING_DECKS: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
+    TableState.WAITING: (ending_deck,),
+    TableState.DEALING: (too_few_cards,),
+    TableState.ACTING: (too_few_cards,),
+    TableState.VOIDING: (completing_void,),
+}
+RULES_WITH_LASTING_DECKS: Final = {table: (*_OF_LASTING_DECKS.get(table, ()), *rules) for table, rules in RULES.items()}
+
 
 def follow(d: Decision) -> None:
     """Run the rules of the current state until none has anything left to decide."""
+    rules_of = RULES_WITH_LASTING_DECKS if d.state.setup.game.keeps_dealing else RULES
     while True:
-        for rule in RULES[d.state.table]:
+        for rule in rules_of[d.state.table]:
             if rule(d):
                 break
         else:

@@ -15,7 +15,8 @@ from controller.games.game import Method
 from controller.games.rulebook import Rule
 
 HOUR_MS: Final = 3_600_000
-NO_LIMIT_MS: Final = 1_000_000 * HOUR_MS  # more than any deck is played
+NO_LIMIT_H: Final = 1_000_000  # more than any deck is played
+NO_LIMIT_MS: Final = NO_LIMIT_H * HOUR_MS
 
 STOPS: Final = {"shuffler": Rule.SHUFFLER_STOPS, "shoe": Rule.SHOE_STOPS}  # the rule for a device that stops
 SOURCE: Final = {  # where cards are dealt from
@@ -60,8 +61,8 @@ def has_rule(state: State, rule: Rule) -> bool:
 
 def decks_wanted(state: State) -> int:
     """How many decks the table plays with now."""
-    one = has_rule(state, Rule.TWO_DECKS) and not in_service(state, "shuffler")
-    return 1 if one else len(state.setup.backs)
+    two = in_service(state, "shuffler") or not has_rule(state, Rule.TWO_DECKS)
+    return len(state.setup.backs) if two else 1
 
 
 def inside(state: State, device: str) -> list[str]:
@@ -98,8 +99,7 @@ def moved_by(state: State, deck: str) -> str:
 
 def life_ms(state: State) -> int:
     """How long a deck may be played with the current dealing method."""
-    hours = state.setup.game.life_h.get(state.method)
-    return NO_LIMIT_MS if hours is None else hours * HOUR_MS
+    return state.setup.game.life_h.get(state.method, NO_LIMIT_H) * HOUR_MS
 
 
 def age_ms(deck: Deck, now_ms: int) -> int | None:

@@ -162,10 +162,10 @@ def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
 
 @enforces(Rule.FURTHER_CARDS)
 def drawing(d: Decision) -> bool:
-    """The rules of the game call for another card. An automatic rule: True if it decided anything."""
+    """All planned cards are dealt, and the rules of the game call for another one. True if it decided anything."""
     state, round_ = d.state, d.round
     game = described(state.setup.game)
-    if game.due_card is None or round_.unseen or next_stack(round_) is not None:
+    if game.due_card is None or next_stack(round_) is not None:
         return False
     due = game.due_card(record_of(state, round_))
     if not due.hand:
@@ -233,8 +233,9 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
 def acted(d: Decision) -> bool:
     """Every decision that the game wants has been made. An automatic rule: True if it decided anything."""
     state, round_ = d.state, d.round
-    game = described(state.setup.game)
-    if not game.must_decide or next_stack(round_) or round_.in_hand or round_.unseen or reshuffle_due(state):
+    if round_.in_hand or round_.unseen or next_stack(round_) or not described(state.setup.game).must_decide:
+        return False
+    if reshuffle_due(state):
         return False
     if turn_of(state, round_) is not None or any(_asked(state, round_)):
         return False
@@ -293,7 +294,7 @@ def settling(d: Decision) -> bool:
     """Work out the result once all cards are known. An automatic rule: True if it decided anything."""
     state, round_ = d.state, d.round
     game = described(state.setup.game)
-    if not _settles(state, round_) or round_.settled or round_.unseen:
+    if round_.settled or round_.unseen or not _settles(state, round_):
         return False
     record = record_of(state, round_)
     if hidden_hands(state, record):
@@ -345,7 +346,7 @@ def too_few_cards(d: Decision) -> bool:
     state, round_ = d.state, d.round
     stack, cards = next_stack(round_), state.decks[round_.deck].cards
     there = cards.get(SOURCE[round_.method], 0) + cards.get(ledger.ASIDE, 0)
-    if not state.setup.game.keeps_dealing or stack is None or there >= stack.cards - round_.in_hand:
+    if stack is None or there >= stack.cards - round_.in_hand:
         return False
     shoe = state.devices.get("shoe")
     if shoe and (shoe.doing or shoe.at_exit):
@@ -378,6 +379,8 @@ def end_session(d: Decision, act: EndSession) -> Refusal | None:
 @enforces(Rule.SESSION)
 def ending_session(d: Decision) -> bool:
     """The session has had all its rounds. An automatic rule: True if it decided anything."""
+    if not d.state.carried:
+        return False
     game = described(d.state.setup.game)
     if game.session_over is None or game.end_session is None or not game.session_over(record_between(d.state)):
         return False

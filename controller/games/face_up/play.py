@@ -179,6 +179,8 @@ def _turn(record: RoundRecord) -> PlayerTurn | None:
             return PlayerTurn(
                 hand, rooms, f"{_name(hand)} places the card face up.", "Once placed, it is set.", enter=enter
             )
+    if any(record.held[hand] < HAND for hand in _hands(record)):
+        return None  # a card is on its way
     return _show_turn(record) or _sweep_turn(record)
 
 
