@@ -62,6 +62,7 @@ class Irregularity:
     text: str  # why the round is void
     rule: Rule | None = None  # if the rules of the game provide for it
     keeps: bool = False  # the cards that are left to deal can still be used
+    drawn: int = 0  # cards that came out of a manual shoe with it, and belong to no hand
     fault: Callable[[RoundRecord], str] = _no_seats_fault  # why it does not void this round
     otherwise: str = ""  # what to do then
 

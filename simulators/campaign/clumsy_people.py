@@ -37,7 +37,7 @@ IGNORED_S = 90.0  # how long people go on under a warning, if the table lets the
 LOOK_S = 1.0  # how often somebody who waits looks around
 DISPUTED = 0.4  # how often somebody requests the hands of a round, each time the round has come further
 SHORT_CUT = 5  # cards from the top, and less than allowed
-NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError, act.RequestHands)
+NEVER_BY_MISTAKE = (act.Configure, act.ReportDrawnInError, act.ReconstructHands, act.RequestHands)
 BUTTONS: tuple[type[Action], ...] = tuple(kind for kind in AnyAction.__args__ if kind not in NEVER_BY_MISTAKE)
 PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missing", "hand", "manual_shoe")
 # Pressed by mistake, without looking at the device or the cards.

@@ -24,7 +24,7 @@ from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
-from simulators.table.players import discard, one_by_one, take_back
+from simulators.table.players import discard, lay_out, one_by_one, take_back
 
 RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
@@ -302,7 +302,7 @@ class TableHands:
                 shares[round_.plan[round_.dealt].target] -= round_.in_hand
             self._deal(shares)
 
-    def _deal_reported(self) -> None:
+    def deal_reported(self) -> None:
         """Deal what was reported as dealt."""
         round_ = self.house.state.round
         if round_:
@@ -490,9 +490,10 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.TakeBackDecision: lambda hands, action: take_back(hands),
     act.CollectAll: lambda hands, action: hands._collect_hands(),
     act.CollectHand: lambda hands, action: hands.house.cards.move_all(hands.hand(action.target), RACK),
-    act.DealCards: lambda hands, action: hands._deal_reported(),
-    act.FinishDeal: lambda hands, action: hands._deal_reported(),
+    act.DealCards: lambda hands, action: hands.deal_reported(),
+    act.FinishDeal: lambda hands, action: hands.deal_reported(),
     act.ReportFaceUp: lambda hands, action: hands._expose(action.target),
+    **dict.fromkeys((act.ReconstructHands, act.ReportIrregularity, act.ReportWrongNumber), lay_out),
     act.GatherCards: lambda hands, action: hands.gather(action.deck, action.place),
     act.GatherAll: lambda hands, action: hands.gather_all(action.deck),
     act.FreeJam: lambda hands, action: hands.free_jam(action.device),

@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from controller.core import ledger
+from controller.core.rules.guards import SOURCE
+from controller.games.game import Method
 from controller.games.record import PlayerTurn
+from simulators.devices.cards import CardPlace, Spot
 
 if TYPE_CHECKING:
     from simulators.devices.cards import Card
@@ -115,3 +118,20 @@ def reshuffle_stock(hands: TableHands, rng: random.Random) -> int:
     rng.shuffle(order)
     cards.reorder(source, order)
     return len(order)
+
+
+def lay_out(hands: TableHands, action: object = None) -> None:
+    """Lay the cards of a round that is dealt on from the same deck where the table has them."""
+    house, cards = hands.house, hands.house.cards
+    round_ = house.state.round
+    if round_ is None or not house.setup.game.keeps_dealing or round_.method is Method.AUTOMATED_SHOE:
+        return
+    believed = house.state.decks[round_.deck].cards
+    for target in dict.fromkeys(stack.target for stack in round_.plan):
+        surplus = cards.count(hands.hand(target)) - believed.get(target, 0)
+        if surplus > 0 and not round_.void:
+            cards.move_top(surplus, hands.hand(target), hands.source())
+    hands.deal_reported()
+    beside = cards.count(hands.source()) - believed.get(SOURCE[round_.method], 0)
+    if beside > 0:
+        cards.move_top(beside, hands.source(), Spot(CardPlace.RACK))

@@ -442,7 +442,7 @@ class _Words:
                 msgspec.convert(value, fields[key])
             except msgspec.ValidationError as error:
                 raise _Wrong(place, f"{key} of {what}: {error}") from None
-            for word in _strings(value) if key in self.names else ():
+            for word in _strings(value) if key in self.names and (key, type(value)) != ("why", str) else ():
                 _known(place, key, word, self.names[key])
 
     def _state(self, path: TomlPath, expected: ExpectedState) -> None:

@@ -147,6 +147,8 @@ class IrregularityReported(PersonEvent):
     kind = "irregularity.reported"
     round: int
     irregularity: str
+    deck: str = ""
+    moves: list[Move] | None = None  # cards that came out of the shoe with it, and belong to no hand
 
     def sentence(self) -> str:
         return f"Irregularity in round {self.round}: {spoken(self.irregularity)}."

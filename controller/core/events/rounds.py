@@ -299,6 +299,8 @@ class HandFoundWrong(PersonEvent):
     target: str
     cards: int
     share: int
+    deck: str = ""
+    moves: list[Move] | None = None  # cards that came to the hand unreported, in games that deal on from the same deck
 
     def sentence(self) -> str:
         target = place_name(self.target)

@@ -141,13 +141,35 @@ def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
     refusal = unlikely_hand(act.cards, share, Rule.WRONG_NUMBER)
     if stands(refusal, act.confirmed):
         return refusal
+    deck = d.round.deck
+    moves = unreported(d, act.target, act.cards - d.state.decks[deck].cards.get(act.target, 0))
     d.emit(
-        HandFoundWrong(round=d.round.number, target=act.target, cards=act.cards, share=share, who=act.who),
+        HandFoundWrong(
+            round=d.round.number,
+            target=act.target,
+            cards=act.cards,
+            share=share,
+            deck=deck if moves else "",
+            moves=moves,
+            who=act.who,
+        ),
         Rule.WRONG_NUMBER,
     )
     reason = f"{place_name(act.target)} has {plural(act.cards, 'card')} instead of {share}"
     void(d, Rule.WRONG_NUMBER, reason=reason, keeps=True)
     return None
+
+
+def unreported(d: Decision, target: str, number: int) -> list[ledger.Move] | None:
+    """The moves of cards that came out of a manual shoe unreported, in games that deal on from the same deck.
+
+    An automated shoe reports each card, and in other games all cards are gathered and counted.
+    """
+    source = SOURCE[d.round.method]
+    there = d.state.decks[d.round.deck].cards.get(source, 0)
+    if not d.state.setup.game.keeps_dealing or source == ledger.SHOE or min(number, there) < 1:
+        return None
+    return [(source, target, min(number, there))]
 
 
 @enforces(Rule.DEALER_EXPOSED)

@@ -158,7 +158,7 @@ def inspect(d: Decision, act: InspectDeck) -> Refusal | None:
     expected = packed_counts(d.state.setup.game)
     if expected and act.counts != expected:
         each = f"each of its {len(expected)} decks has {expected[0]} cards"
-        return Refusal(f"{', '.join(map(str, act.counts)) or 'nothing'} was counted", each, (Rule.DECK_COMPOSITION,))
+        return Refusal(f"{', '.join(map(str, act.counts)) or 'no'} cards were counted", each, (Rule.DECK_COMPOSITION,))
     d.emit(DeckInspected(deck=act.deck, counts=list(act.counts) or None, who=act.who), Rule.INSPECT_DECK)
     return None
 

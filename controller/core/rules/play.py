@@ -41,7 +41,7 @@ from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.dealing import next_stack, waits_for_players
 from controller.core.rules.gathering import finish_deck, record_difference
 from controller.core.rules.guards import SOURCE, has_rule
-from controller.core.rules.irregular import void
+from controller.core.rules.irregular import unreported, void
 from controller.core.rules.script import (
     hidden_hands,
     options_of,
@@ -403,9 +403,14 @@ def report_irregularity(d: Decision, act: ReportIrregularity) -> Refusal | None:
     fault = found.fault(record_of(d.state, d.round))
     if fault:
         return Refusal(fault, found.otherwise, rules)
-    d.emit(IrregularityReported(round=d.round.number, irregularity=act.irregularity, who=act.who), *rules)
+    deck = d.round.deck
+    moves = unreported(d, ledger.ASIDE, found.drawn)
+    event = IrregularityReported(
+        round=d.round.number, irregularity=act.irregularity, deck=deck if moves else "", moves=moves, who=act.who
+    )
+    d.emit(event, *rules)
     if not found.keeps:
-        finish_deck(d, d.round.deck, found.text)
+        finish_deck(d, deck, found.text)
     void(d, *rules, reason=found.text, keeps=found.keeps)
     return None
 

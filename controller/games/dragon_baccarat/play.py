@@ -217,6 +217,7 @@ DESCRIPTION = Description(
             "two cards were drawn at once",
             Rule.TWO_CARDS,
             keeps=True,
+            drawn=2,
             fault=_initial_deal_over,
             otherwise="the cards are named in the order in which they were drawn, or a wrong number is reported",
         ),
