@@ -370,7 +370,7 @@ class StateMachine(Generic[S]):
 
     def after(self, state: S, event: type[Event], then: str = "") -> S:
         """The state after an event. If it is not allowed, the library raises its MachineError, with both."""
-        targets = self._then[event, then] if then else self._next[event]
+        targets = self._then.get((event, then), self._next[event]) if then else self._next[event]
         found = targets.get(state)
         return self.trigger(state, event, then) if found is None else found
 
