@@ -33,7 +33,14 @@ from controller.core.rules.guards import (
 )
 from controller.core.rules.opening import elsewhere, packed_counts
 from controller.core.rules.reconstructing import why_none_is_due
-from controller.core.rules.script import hidden_hands, options_of, record_of, reshuffle_due, turn_of
+from controller.core.rules.script import (
+    hand_with_wrong_bets,
+    hidden_hands,
+    options_of,
+    record_of,
+    reshuffle_due,
+    turn_of,
+)
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
@@ -328,6 +335,11 @@ def _betting(state: State, now_ms: int) -> Step | None:
     if refusal:
         out: Offer = {"action": "unload_deck", "deck": due_deck(state)}
         return _because("No round can start with this deck: take it out.", refusal, out)
+    wrong = hand_with_wrong_bets(state)
+    if wrong:
+        hand, fault = wrong
+        correct: Offer = {"action": "record_bet", "seat": ledger.seat_number(hand)}
+        return Step(f"Correct the bets of {place_name(hand)}.", sentence(fault), (Rule.BETS,), (correct,))
     return Step(
         described(state.setup.game).ask_for_bets,
         "The deck is loaded. Mark the seats that have wagered.",

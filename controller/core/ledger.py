@@ -43,6 +43,11 @@ def seat(number: int) -> str:
     return f"seat{number}"
 
 
+def seat_number(hand: str) -> int:
+    """The number of the seat whose hand this is."""
+    return int(hand.removeprefix("seat"))
+
+
 def fresh(size: int) -> CardCounts:
     """A deck that has just come to the table."""
     return {TABLE: size}

@@ -24,6 +24,7 @@ from simulators.table.people import NoMoreDecks
 
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
 CALM = ("clock_jumps",)  # mishaps of a shift in which nothing goes wrong
+MOST_REFUSED = 50  # attempts to start a round
 LONGEST_S = 2400.0  # of virtual time, for one round with everything in between except long pauses
 
 
@@ -157,10 +158,11 @@ def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mis
         for mishap in mishaps:
             if mishap.round == at:
                 house.plan(mishap)
-        before = witness.rounds
+        before, refused = witness.rounds, 0
         while witness.rounds == before or not _quiet(house):
             if witness.rounds == before and _quiet(house):
-                people.play(shift.seats)
+                refused += not people.play(shift.seats)
+                witness.check("comes back", refused < MOST_REFUSED, "no round could be started")
             comes_back(witness, people)
             house.wait_for_light()
         witness.quiet()

@@ -21,7 +21,7 @@ from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.rules.guards import SOURCE
-from controller.core.rules.script import record_of, turn_of
+from controller.core.rules.script import hand_with_wrong_bets, record_of, turn_of
 from controller.core.state import due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games import described
@@ -88,7 +88,9 @@ class People:
         return self.work()
 
     def close_bets(self, seats: tuple[int, ...] | None = None) -> bool:
-        """Close the bets; if the game cannot be played without certain bets, record them first."""
+        """Close the bets, corrected where they must be; if the game needs certain bets, record them first."""
+        while hand_with_wrong_bets(self.house.state) and self.chore():
+            pass
         if taken(self.perform(act.CloseBets, seats=seats)):
             return True
         needed = described(self.house.state.setup.game).example_bets
@@ -286,6 +288,8 @@ class People:
             return {"cards": self.hands.gather_all(deck)} if self.in_one_pile else None
         if name == "enter_cards":
             return {"kinds": self._to_enter(str(offer["target"]))}
+        if name == "record_bet":  # a player whose bets do not fit together takes one of them back
+            return {"bet": next(iter(state.bets[ledger.seat(int(str(offer["seat"])))])), "amount": 0}
         if name == "reshuffle_stock":
             assert state.round
             cut_by = next(seat for seat in state.round.seats if seat != state.round.button)

@@ -16,7 +16,6 @@ from controller.core.actions import Action
 from controller.core.events.event import Entry
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
-from controller.core.rules.script import record_between
 from controller.core.setup import Setup
 from controller.core.state import State
 from controller.core.step import ByHand, Offer
@@ -143,15 +142,8 @@ class Robot(People):
         return False
 
     def no_more_bets(self) -> None:
-        """Close the bets. If those of a seat do not fit, they are taken back; if these seats cannot play, others do."""
-        if self.close_bets():
-            return
-        state = self.house.state
-        game, record = described(state.setup.game), record_between(state)
-        for hand, bets in list(state.bets.items()):
-            for bet in list(bets) if game.bets_fault(record, hand) else []:
-                self.perform(act.RecordBet, seat=int(hand.removeprefix("seat")), bet=bet, amount=0)
-        if not taken(self.perform(act.CloseBets)):
+        """Close the bets; if these seats cannot play, others do."""
+        if not self.close_bets():
             self.perform(act.Wager, seats=self.bets())
 
     def one_thing(self) -> float:

@@ -561,6 +561,14 @@ def test_people_act_on_what_was_stored_while_the_host_is_off(houses: list[House]
     assert not any(event.kind == "round.voided" for event in house.events)
 
 
+def test_bets_that_do_not_fit_together_are_corrected(houses: list[House], tmp_path: Path) -> None:
+    """An ante without an ante bonus, recorded by mistake, kept people trying to close the bets forever."""
+    house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
+    assert taken(people.perform(act.RecordBet, seat=2, bet="ante", amount=5))
+    assert people.play(SEATS)
+    assert not house.state.bets
+
+
 def test_any_button_can_be_pressed_by_mistake(houses: list[House], tmp_path: Path) -> None:
     """Actions that were added later had fields for which people had no value."""
     _, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))

@@ -27,6 +27,8 @@ def test_the_recorded_bets_of_a_seat_must_fit_together() -> None:
     house = a_table()
     bet(house, 1, ante=5)
     assert house.refused(act.CloseBets, seats=(1,)).clause == ("7.D",)
+    step = house.table.next_step()
+    assert (step.text, step.do) == ("Correct the bets of seat 1.", ({"action": "record_bet", "seat": 1},))
     bet(house, 1, ante_bonus=5)
     house.ask(act.CloseBets, seats=(1,))
     house.refused(act.RecordBet, seat=1, bet="ante", amount=10)

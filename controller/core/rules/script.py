@@ -120,13 +120,19 @@ def turn_of(state: State, round_: Round) -> PlayerTurn | None:
 @enforces(Rule.BETS)
 def wrong_bets(state: State) -> Refusal | None:
     """Refuse to close the bets while the recorded bets of a seat do not fit together."""
-    game = described(state.setup.game)
-    record = record_between(state)
-    for hand in state.bets:
-        fault = game.bets_fault(record, hand)
-        if fault:
-            return Refusal(f"{place_name(hand)}: {fault}", "the bets of this seat have been corrected", (Rule.BETS,))
-    return None
+    wrong = hand_with_wrong_bets(state)
+    if wrong is None:
+        return None
+    hand, fault = wrong
+    return Refusal(f"{place_name(hand)}: {fault}", "the bets of this seat have been corrected", (Rule.BETS,))
+
+
+def hand_with_wrong_bets(state: State) -> tuple[str, str] | None:
+    """The first hand whose recorded bets do not fit together, and why."""
+    if not state.bets:
+        return None
+    game, record = described(state.setup.game), record_between(state)
+    return next(((hand, fault) for hand in state.bets if (fault := game.bets_fault(record, hand))), None)
 
 
 @enforces(Rule.FOREIGN_CARD)
