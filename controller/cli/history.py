@@ -131,9 +131,10 @@ def _round_from_daemon(number: int) -> dict[str, Any]:
 def round_verb(number: int, path: Path, as_json: bool) -> int:
     """Explain what happened in a round.
 
-    When it started and ended, who got which stack when, and in which order the hands were
-    collected. If it is void: why, by which clause, and who returned the wagers. The warnings that
-    were raised, and who cleared them.
+    When it started and ended, the bets that were recorded, who got which stack when, what was
+    decided, and in which order the hands were collected. What the table worked out: the result and
+    every payment, in order. If it is void: why, by which clause, and who returned the wagers. The
+    warnings that were raised, and who cleared them.
 
     \b
     Example:
@@ -168,12 +169,15 @@ def _print_round(found: dict[str, Any]) -> None:
     text = f"round {found['round']}: {ended}, deck {found['deck']}, {spoken(found['method'])}"
     terminal.print_line(terminal.printable(text), "red" if void else None, bold=True)
     lines = [("started", f"{_at(found['started_ts'])}, seats {', '.join(map(str, found['seats']))}")]
+    for hand, bets in found["bets"].items():
+        lines.append(("bets", f"{place_name(hand)}: {', '.join(f'{bet} {amount}' for bet, amount in bets.items())}"))
     for stack in found["stacks"]:
         seen = ", ".join(map(str, stack["kinds"])) or stack["seen"]
         kinds = f": {seen}" if seen else ""
         lines.append(("dealt", f"{_at(stack['ts'])}, {place_name(stack['target'])}, {cards(stack['cards'])}{kinds}"))
     for asked in found["requested"]:
         lines.append(("requested", f"{_at(asked['ts'])}, the cards of the hands, by {asked['who']}: {asked['reason']}"))
+    lines += _played(found)
     if found["face_up"]:
         lines.append(("face up", cards(found["face_up"])))
     if found["collected"] or not void:
@@ -192,8 +196,41 @@ def _print_round(found: dict[str, Any]) -> None:
         who = f"{warning['cleared_by']} ({role}), {_at(warning['cleared_ts'])}"
         cleared = f"cleared by {who}" if warning["cleared_ts"] else "not cleared before the next round"
         lines.append(("warning", f"{_at(warning['ts'])}, {warning['text']}{clauses(warning['clause'])}; {cleared}"))
+    lines += _settlement(found["settled"], found["hands"])
     lines.append(("events", f"{found['first_seq']} to {found['last_seq']}"))
     terminal.print_pairs(lines)
+
+
+def _played(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What people decided, and the cards that they entered."""
+    for one in found["decisions"]:
+        what = f" ({', '.join(one['kinds'])})" if one["kinds"] else f" ({one['number']})" if one["number"] else ""
+        mistake = ", taken back" * one["taken_back"]
+        yield "decided", f"{_at(one['ts'])}, {place_name(one['target'])}: {spoken(one['choice'])}{what}{mistake}"
+    for one in found["reshuffled"]:
+        yield "reshuffled", f"{_at(one['ts'])}, stock and discards: {cards(one['cards'])}, by {one['who']}"
+    for target, kinds in found["entered"].items():
+        if kinds:
+            yield "entered", f"{place_name(target)}: {', '.join(kinds)}"
+
+
+def _settlement(settled: dict[str, Any] | None, hands: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the table worked out: the result, each hand's own, every payment in order, and what each hand has in all."""
+    if settled is None:
+        return
+    result = f": {settled['result']}" if settled["result"] else ""
+    yield "settled", f"{_at(settled['ts'])}{result}{clauses(settled['clause'])}"
+    for one in settled["results"]:
+        yield "result", f"{place_name(one['hand'])}: {one['text']}"
+    totals: dict[str, int] = {}
+    for one in settled["payments"]:
+        other = f" from {place_name(one['other'])}" if one["other"] else ""
+        yield "paid", f"{place_name(one['hand'])}, {one['bet']}, {one['outcome']}: {one['net']:+d}{other}"
+        totals[one["hand"]] = totals.get(one["hand"], 0) + one["net"]
+        if one["other"] in hands:
+            totals[one["other"]] = totals.get(one["other"], 0) - one["net"]
+    for hand, net in totals.items():
+        yield "in all", f"{place_name(hand)}: {net:+d}"
 
 
 def _at(ts: str) -> str:

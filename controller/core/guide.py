@@ -16,7 +16,7 @@ from controller.core.guide_gathering import gather_step, open_first, refusal_tex
 from controller.core.machines import IN_A_ROUND, DeckState, DeviceState, TableState
 from controller.core.names import doing_name, place_name, plural, sentence
 from controller.core.rules.correcting import correctable
-from controller.core.rules.dealing import next_stack, stub_may_leave, stub_place, waits_for_players
+from controller.core.rules.dealing import must_leave, next_stack, stub_may_leave, stub_place, waits_for_players
 from controller.core.rules.gathering import GATHERED_STATES, emptied_by_device
 from controller.core.rules.guards import (
     blocking,
@@ -32,15 +32,9 @@ from controller.core.rules.guards import (
     wrong_number_of_decks,
 )
 from controller.core.rules.opening import elsewhere, packed_counts
+from controller.core.rules.play import hand_to_enter
 from controller.core.rules.reconstructing import why_none_is_due
-from controller.core.rules.script import (
-    hand_with_wrong_bets,
-    hidden_hands,
-    options_of,
-    record_of,
-    reshuffle_due,
-    turn_of,
-)
+from controller.core.rules.script import hand_with_wrong_bets, options_of, record_of, reshuffle_due, turn_of
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
@@ -337,9 +331,9 @@ def _betting(state: State, now_ms: int) -> Step | None:
         return _because("No round can start with this deck: take it out.", refusal, out)
     wrong = hand_with_wrong_bets(state)
     if wrong:
-        hand, fault = wrong
+        hand, refused = wrong
         correct: Offer = {"action": "record_bet", "seat": ledger.seat_number(hand)}
-        return Step(f"Correct the bets of {place_name(hand)}.", sentence(fault), (Rule.BETS,), (correct,))
+        return Step(f"Correct the bets of {place_name(hand)}.", sentence(refused.reason), refused.rules, (correct,))
     return Step(
         described(state.setup.game).ask_for_bets,
         "The deck is loaded. Mark the seats that have wagered.",
@@ -415,7 +409,7 @@ def _acting(state: State, now_ms: int) -> Step | None:
     if round_.unseen or (next_stack(round_) and not waits_for_players(round_)):
         return _dealing(state, now_ms)
     game = described(state.setup.game)
-    turn = turn_of(state, round_) if game.must_decide else None
+    turn = turn_of(state, round_) if game.must_decide or state.bets else None
     anybody: list[Offer] = [{"action": "decide_hand", "choice": one} for one in turn.anybody] if turn else []
     if reshuffle_due(state):
         text = "Put stock and discards together, count and shuffle them, and let another player cut."
@@ -432,6 +426,11 @@ def _acting(state: State, now_ms: int) -> Step | None:
 def _revealing(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)):
         return _dealing(state, now_ms)
+    out = must_leave(state, _round(state))
+    if out:
+        collected: Offer = {"action": "collect_hand", "target": out}
+        text, why = f"Put the hand of {place_name(out)} into the rack.", "It was forfeited, and no wager needs it."
+        return _stub(state) or Step(text, why, (Rule.HANDS_OUT,), (collected,))
     shown: Offer = {"action": "reveal_dealer"}
     text, why = described(state.setup.game).prompts.get(StepType.REVEAL, _PROMPTS[StepType.REVEAL])
     return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (shown,))
@@ -439,10 +438,9 @@ def _revealing(state: State, now_ms: int) -> Step | None:
 
 def _clearing(state: State, now_ms: int) -> Step | None:
     game, round_ = described(state.setup.game), _round(state)
-    if game.must_settle and not round_.settled:
-        hidden = hidden_hands(state, record_of(state, round_))
-        if hidden:
-            return _enter(hidden[0], "The result follows from the cards.")
+    wanted = hand_to_enter(state, round_)
+    if wanted:
+        return _enter(wanted, "The result follows from the cards.")
     text, why = game.prompts.get(StepType.SETTLE, _PROMPTS[StepType.SETTLE])
     why = " ".join(filter(None, (sentence(round_.result) or why, why_none_is_due(state))))
     return _stub(state) or Step(text, why, (Rule.COLLECT_HANDS,), ({"action": "collect_all"},))

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+import msgspec
+
 from controller.core.enforcement import enforces
 from controller.core.events.decks import CountAccepted
 from controller.core.events.event import Entry
+from controller.core.events.play import (
+    CardsCorrected,
+    CardsEntered,
+    DecisionTakenBack,
+    HandDecided,
+    RoundSettled,
+    StockReshuffled,
+)
 from controller.core.events.rounds import (
     CardFoundFaceUp,
     DealerRevealed,
@@ -63,6 +73,7 @@ class _RoundStory:
         self._open = True  # until its last card is accounted for
         self._warnings: dict[str, dict[str, Any]] = {}  # those that nobody has cleared yet
         self._hidden: dict[int, dict[str, Any]] = {}  # stacks that the shoe can be asked about, by their commands
+        self._shown = False  # the hidden cards have been turned over
         self.facts: dict[str, Any] = {
             "round": started.round,
             "deck": started.deck,
@@ -74,8 +85,13 @@ class _RoundStory:
             "ended_ts": "",
             "ended": "",
             "void": None,
+            "bets": started.bets,
             "hands": {},
             "stacks": [],
+            "entered": {},
+            "decisions": [],
+            "reshuffled": [],
+            "settled": None,
             "requested": [],
             "collected": [],
             "face_up": 0,
@@ -104,6 +120,15 @@ class _RoundStory:
                     facts["hands"][place]["cards"] -= cards
         elif isinstance(event, HandCollected):
             facts["collected"].append(event.target)
+            decided = any(one["target"] == event.target for one in facts["decisions"])
+            if decided and not self._shown and not facts["void"]:  # forfeited: it stays hidden for ever
+                self._hidden = {id: one for id, one in self._hidden.items() if one["target"] != event.target}
+        elif isinstance(event, CardsEntered | CardsCorrected | HandDecided | DecisionTakenBack | StockReshuffled):
+            self._played(entry, event)
+        elif isinstance(event, RoundSettled):
+            payments = [msgspec.to_builtins(payment) for payment in event.payments]
+            facts["settled"] = {"ts": entry.ts, "clause": list(entry.clause), "result": event.result}
+            facts["settled"] |= {"results": msgspec.to_builtins(event.results), "payments": payments}
         elif isinstance(event, RoundCompleted | RoundVoided):
             facts["ended"], facts["ended_ts"] = event.kind, entry.ts
             self._open = isinstance(event, RoundVoided)
@@ -118,7 +143,13 @@ class _RoundStory:
 
     def _taken(self, entry: Entry, event: StackTakenToHand) -> None:
         seen = HIDDEN if event.command else KNOWN if event.kinds else ""
-        stack = {"ts": entry.ts, "target": event.target, "cards": event.kept, "kinds": event.kinds or [], "seen": seen}
+        stack = {
+            "ts": entry.ts,
+            "target": event.target,
+            "cards": event.kept,
+            "kinds": list(event.kinds or ()),
+            "seen": seen,
+        }
         self.facts["stacks"].append(stack)
         if event.command:
             self._hidden[event.command] = stack
@@ -126,12 +157,46 @@ class _RoundStory:
         hand["cards"] += event.kept
         self._look_at(event.target)
 
+    def _played(
+        self, entry: Entry, event: CardsEntered | CardsCorrected | HandDecided | DecisionTakenBack | StockReshuffled
+    ) -> None:
+        """What people decided, and which cards they entered."""
+        facts = self.facts
+        if isinstance(event, StockReshuffled):
+            facts["reshuffled"].append({"ts": entry.ts, "cards": event.cards, "who": event.who})
+            return
+        hand, entered = facts["hands"][event.target], facts["entered"].setdefault(event.target, [])
+        if not isinstance(event, CardsEntered | CardsCorrected):
+            for place, target, cards in event.moves or ():
+                hand["cards"] += cards * ((target == event.target) - (place == event.target))
+        if isinstance(event, HandDecided):
+            decided = {"ts": entry.ts, "target": event.target, "choice": event.choice, "number": event.number}
+            facts["decisions"].append({**decided, "kinds": event.kinds, "who": event.who, "taken_back": False})
+            entered += event.kinds if event.turned else []
+        elif isinstance(event, DecisionTakenBack):
+            last = next(one for one in reversed(facts["decisions"]) if not one["taken_back"])
+            last["taken_back"] = True
+            if event.turned:
+                del entered[len(entered) - len(last["kinds"]) :]
+        elif isinstance(event, CardsEntered):
+            entered += event.kinds
+        else:
+            self._correct(event, entered)
+        self._look_at(event.target)
+
+    def _correct(self, event: CardsCorrected, kinds: list[str]) -> None:
+        """Replace the cards that were entered last, on their own or with the last stack of the hand."""
+        if not kinds:
+            kinds = next(one for one in reversed(self.facts["stacks"]) if one["target"] == event.target)["kinds"]
+        kinds[len(kinds) - len(event.kinds) :] = event.kinds
+
     def take_cards(self, entry: Entry, event: DealerRevealed | HandsRequested | HandRecognised) -> None:
         """The hands are not hidden any more, or the shoe has said which cards were in one."""
         if isinstance(event, HandRecognised):
             if stack := self._hidden.pop(event.command, None):
                 stack |= {"kinds": event.kinds, "seen": KNOWN}
         else:
+            self._shown = True
             for stack in self._hidden.values():
                 stack["seen"] = NOT_KNOWN
         if isinstance(event, HandsRequested):
@@ -144,8 +209,11 @@ class _RoundStory:
         stacks = [stack for stack in self.facts["stacks"] if stack["target"] == target]
         seen = {stack["seen"] for stack in stacks}
         hand = self.facts["hands"][target]
-        hand["kinds"] = [kind for stack in stacks for kind in stack["kinds"]]
+        entered = self.facts["entered"].get(target, [])
+        hand["kinds"] = [*(kind for stack in stacks for kind in stack["kinds"]), *entered]
         hand["seen"] = next((one for one in (NOT_KNOWN, HIDDEN, KNOWN) if one in seen), "")
+        if entered and len(hand["kinds"]) >= hand["cards"]:
+            hand["seen"] = KNOWN
 
     def _raised(self, entry: Entry, event: WarningRaised) -> None:
         if not self._open:

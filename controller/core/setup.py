@@ -175,7 +175,8 @@ def _options(setup: Setup) -> Refusal | None:
         known = ", ".join(game.options) or "none"
         return Refusal(f"{setup.game.name} has no option {unknown[0]}", f"the options are {known}")
     fault = game.options_fault({**game.options, **setup.options})
-    return Refusal(fault, "the options are as the game allows") if fault else None
+    reason, clause = rulebook_of(setup.game).split(fault)
+    return Refusal(reason, "the options are as the game allows", (clause,) * bool(clause)) if fault else None
 
 
 def _limits(setup: Setup) -> Refusal | None:

@@ -10,7 +10,7 @@ from controller.core.events.rounds import PlannedStack
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.setup import Setup
 from controller.games.game import Method
-from controller.games.payments import Payment
+from controller.games.payments import HandResult, Payment
 from controller.games.record import Decided
 from firmware_bridge.wire.messages import AnyCommand, AskCards
 
@@ -159,6 +159,7 @@ class Settled(msgspec.Struct):
     round: int
     result: str
     payments: list[Payment]
+    results: list[HandResult] = []  # in the order of settlement
 
 
 class LastCount(msgspec.Struct):

@@ -10,7 +10,7 @@ from typing import Any
 from controller.games.board import BoardBlock
 from controller.games.game import Deal, Game
 from controller.games.odds import BetOdds
-from controller.games.payments import Payment
+from controller.games.payments import HandResult, Payment
 from controller.games.record import Consequence, Decided, DueCard, PlayerTurn, RoundRecord, SessionEnd
 from controller.games.rulebook import Rule, Rulebook
 
@@ -101,7 +101,8 @@ class Description:
     shown: Callable[[RoundRecord], list[str]] | None = None  # the hands that are turned over; all, if not given
     settle: Callable[[RoundRecord], list[Payment]] | None = None
     result: Callable[[RoundRecord], str] | None = None  # of the round as a whole, in a few words
-    carry: Callable[[RoundRecord], dict[str, Any]] | None = None  # what is remembered after this round
+    results: Callable[[RoundRecord], list[HandResult]] | None = None  # of each hand, in the order of settlement
+    carry: Callable[[RoundRecord], dict[str, Any] | None] | None = None  # what is remembered after this round
     session_bets: tuple[str, ...] = ()  # those of the bets that a session of several rounds decides
     end_session: Callable[[RoundRecord], SessionEnd] | None = None
     session_over: Callable[[RoundRecord], bool] | None = None  # by itself, after a number of rounds

@@ -13,3 +13,10 @@ class Payment(msgspec.Struct, frozen=True):
     outcome: str  # such as the line of the paytable, or "lost"
     net: int  # in the units of the wagers: more than 0 is won, less is lost, 0 is returned
     other: str = ""  # the hand at whose cost it is; empty for the house
+
+
+class HandResult(msgspec.Struct, frozen=True):
+    """How a hand has ended, in words. Results are listed in the order of settlement."""
+
+    hand: str
+    text: str

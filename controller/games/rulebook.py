@@ -56,6 +56,7 @@ class Rule(StrEnum):
     MISDEALT = "misdealt"
     NOT_MISDEALT = "not_misdealt"
     # after the deal
+    HANDS_OUT = "hands_out"
     REVEAL_DEALER = "reveal_dealer"
     COLLECT_HANDS = "collect_hands"
     # in games that have them
@@ -107,6 +108,11 @@ class Rulebook(msgspec.Struct, frozen=True):
             return cited
         found = self.rules.get(cited, "")
         return found if isinstance(found, str) else found.get(method, "")
+
+    def split(self, fault: str) -> tuple[str, str]:
+        """What a game says is wrong, and the clause that it names at the end, in brackets; empty if it names none."""
+        text, _, clause = fault.removesuffix(")").rpartition(" (")
+        return (text, clause) if clause in self.clauses else (fault, "")
 
     def matching(self, words: str) -> list[str]:
         """The clauses that match what a person typed: `13.G`, or `13` for the whole chapter."""

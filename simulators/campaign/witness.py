@@ -222,6 +222,9 @@ class Witness(DeckWitness):
         data = event.data
         if event.kind == "hand.recognised":
             data = {key: value for key, value in data.items() if key != "kinds"}
+        elif event.kind == "round.settled":
+            self.check("no hidden card named", data["round"] in self._turned_over, event)
+            data = {key: value for key, value in data.items() if key not in ("result", "results", "payments")}
         hidden = event.kind == "stack.taken" and "kinds" in data
         self.check("no hidden card named", not hidden, event)
         named = KIND_NAMES.search(msgspec.json.encode(data))

@@ -86,8 +86,8 @@ def test_the_list_of_fields_has_nothing_that_cannot_be_seen_at_the_table() -> No
         "hands": {"name", "label", "cards", "kinds", "to_enter", "bets", "decisions"},
         "turn": {"hand"},
         "board": {"label", "figure", "lines", "cells", "rows", "hand", "cards"},
-        "settled": {"round", "result", "payments"},
-        "session_ended": {"round", "result", "payments"},
+        "settled": {"round", "result", "results", "payments"},
+        "session_ended": {"round", "result", "results", "payments"},
         "decks": {"name", "back", "state", "state_words", "cards", "due"},
         "devices": {"name", "state", "state_words", "online", "at_exit"},
     }

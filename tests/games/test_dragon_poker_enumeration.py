@@ -18,6 +18,7 @@ import pytest
 from controller.games.dragon_poker.odds import odds
 from controller.games.dragon_poker.pay import best_hand, dragons, hand_name
 
+clause = pytest.mark.clause
 CARDS = [
     *("red dragon",) * 3,
     *("blue dragon",) * 3,
@@ -65,6 +66,7 @@ def test_there_are_as_many_hands_as_published(places: dict[tuple[int, ...], int]
     assert len(places) == 23_426
 
 
+@clause("6.A", "6.B")
 def test_hands_rank_as_the_ladder_lists_them(places: dict[tuple[int, ...], int]) -> None:
     found = defaultdict(set)
     for hand, at in places.items():

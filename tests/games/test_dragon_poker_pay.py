@@ -15,6 +15,7 @@ from controller.games.dragon_poker.odds import odds
 from controller.games.dragon_poker.pay import Category, Rank, best_hand, dragons
 from controller.games.odds import BetOdds
 
+clause = pytest.mark.clause
 DECK = Counter(
     {
         "red dragon": 3,
@@ -166,6 +167,7 @@ def test_a_deck_has_the_published_numbers_of_hands() -> None:
     assert [line.ways for line in bet.lines][:4] == [1, 1, 15, 18]
 
 
+@clause("6.A", "6.B")
 @pytest.mark.parametrize(
     ("kinds", "category", "ranks"),
     [
@@ -183,6 +185,7 @@ def test_a_hand_is_ranked_as_high_as_its_cards_allow(
     assert best_hand(kinds) == (category, ranks)
 
 
+@clause("6.A", "12.D")
 def test_the_dragon_wager_never_takes_the_gold_dragon_for_another_character() -> None:
     assert dragons(("gold dragon", "phoenix", "phoenix")) == "gold dragon"
     assert dragons(("red dragon", "phoenix", "phoenix")) == ""

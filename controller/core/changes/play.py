@@ -84,6 +84,9 @@ def _entered(state: State, event: CardsEntered) -> None:
     round_ = _now(state)
     add_kinds(state, round_, event.target, event.kinds)
     round_.entered = event.target
+    for device in state.devices.values():  # the shoe, which has not answered, need not be asked any more
+        if device.dealt:
+            device.dealt = [one for one in device.dealt if not one.wanted or one.target != event.target]
     left = round_.unseen.get(event.target, 0) - len(event.kinds)
     if left > 0:
         round_.unseen[event.target] = left
@@ -201,7 +204,8 @@ def _settled(state: State, event: RoundSettled) -> None:
     round_ = _now(state)
     round_.settled, round_.result, round_.payments = True, event.result, list(event.payments)
     round_.carried_before = state.carried
-    state.settled, state.session_ended = Settled(round_.number, event.result, list(event.payments)), None
+    state.session_ended = None
+    state.settled = Settled(round_.number, event.result, list(event.payments), list(event.results))
     if event.carried is not None:
         state.carried = event.carried
 

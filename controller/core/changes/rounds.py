@@ -17,6 +17,7 @@ from controller.core.events.rounds import (
     CardRequested,
     DealerHeld,
     DealerRevealed,
+    HandCollected,
     HandRecognised,
     HandsRequested,
     MisdealAnswered,
@@ -32,6 +33,7 @@ from controller.core.events.rounds import (
     WagersReturned,
 )
 from controller.core.events.table import BetsClosed, SeatsWagered
+from controller.core.machines import TableState
 from controller.core.state import DealtStack, Round, State
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Dispense
@@ -131,6 +133,18 @@ def _taken(state: State, event: StackTakenToHand) -> None:
     if round_.in_hand >= round_.plan[round_.dealt].cards:
         round_.dealt += 1
         round_.in_hand = 0
+
+
+@changes(HandCollected)
+def _collected(state: State, event: HandCollected) -> None:
+    """A hand that was forfeited and leaves before the hidden cards are shown stays hidden for ever."""
+    if state.table is not TableState.ACTING and state.table is not TableState.REVEALING:
+        return
+    if not any(one.hand == event.target for one in _now(state).decisions):
+        return
+    for device in state.devices.values():
+        if device.dealt:
+            device.dealt = [one for one in device.dealt if one.round != event.round or one.target != event.target]
 
 
 @changes(DealerRevealed, HandsRequested)

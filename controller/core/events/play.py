@@ -10,7 +10,7 @@ from controller.core.events.event import DeviceFact, Event, PersonEvent
 from controller.core.events.rounds import PlannedStack
 from controller.core.ledger import Move
 from controller.core.names import capital, cards, place_name, spoken
-from controller.games.payments import Payment
+from controller.games.payments import HandResult, Payment
 
 
 class BetRecorded(PersonEvent):
@@ -22,9 +22,7 @@ class BetRecorded(PersonEvent):
     amount: int
 
     def sentence(self) -> str:
-        if not self.amount:
-            return f"Seat {self.seat} has no {self.bet} bet."
-        return f"Seat {self.seat} bets {self.amount} on {self.bet}."
+        return f"Seat {self.seat}: {f'{self.bet} {self.amount}' if self.amount else f'no {self.bet}'}."
 
 
 class CardDue(Event):
@@ -134,11 +132,14 @@ class RoundSettled(Event):
     kind = "round.settled"
     round: int
     result: str = ""
+    results: list[HandResult] = msgspec.field(default_factory=list)  # in the order of settlement
     payments: list[Payment] = msgspec.field(default_factory=list)
     carried: dict[str, Any] | None = None
 
     def sentence(self) -> str:
-        return f"Round {self.round} is settled{': ' * bool(self.result)}{self.result}."
+        hands = [f"{place_name(one.hand)}: {one.text}" for one in self.results]
+        result = "; ".join([self.result, *hands] if self.result else hands)
+        return f"Round {self.round} is settled{': ' * bool(result)}{result}."
 
 
 class IrregularityReported(PersonEvent):

@@ -30,6 +30,7 @@ class RoundStarted(Event):
     plan: list[PlannedStack]
     next_back: str
     button: int = 0  # the seat that has the button, in games that have one
+    bets: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # that were recorded, by hand and by bet
     last: bool = False  # the last round of a deck that lasts several rounds
 
     def sentence(self) -> str:

@@ -303,7 +303,7 @@ def players_acted(d: Decision, act: PlayersActed) -> Refusal | None:
     return refusal
 
 
-@enforces(Rule.REVEAL_DEALER)
+@enforces(Rule.REVEAL_DEALER, Rule.HANDS_OUT)
 @handles(RevealDealer)
 def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
     """Show the dealer's cards, once all players have acted and all of the dealer's cards are out."""
@@ -311,13 +311,17 @@ def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
         return Refusal(
             "the dealer's cards are not all out", "they have been taken from the shoe", (Rule.REVEAL_DEALER,)
         )
+    out = must_leave(d.state, d.round)
+    if out:
+        hand = place_name(out)
+        return Refusal(f"the forfeited hand of {hand} is still on the table", "it is in the rack", (Rule.HANDS_OUT,))
     refusal = _stub_first(d)
     if refusal is None:
         d.emit(DealerRevealed(round=d.round.number, who=act.who), Rule.REVEAL_DEALER)
     return refusal
 
 
-@enforces(Rule.COLLECT_HANDS, Rule.RACK_HOLDS_ONE_DECK)
+@enforces(Rule.COLLECT_HANDS, Rule.HANDS_OUT, Rule.RACK_HOLDS_ONE_DECK)
 @handles(CollectHand)
 def collect(d: Decision, act: CollectHand) -> Refusal | None:
     """A hand goes to the rack. The journal keeps the order, so every hand can be reconstructed."""
@@ -343,13 +347,27 @@ def _collected_too_early(state: State, round_: Round, target: str) -> Refusal | 
         return Refusal("the round is void", "all its cards are gathered", (Rule.COLLECT_HANDS,))
     if state.table is not TableState.ACTING or target in hands_out(state, round_):
         return None
-    return Refusal(f"{place_name(target)} is still playing", "its hand was forfeited", (Rule.COLLECT_HANDS,))
+    wanted = any(one.hand == target for one in round_.decisions)
+    reason = "a wager still needs these cards" if wanted else f"{place_name(target)} is still playing"
+    return Refusal(reason, "the hand was forfeited, and no wager needs its cards", (Rule.HANDS_OUT,))
 
 
 def hands_out(state: State, round_: Round) -> list[str]:
     """The hands that can be collected while others still play."""
     game = described(state.setup.game)
     return game.hands_out(record_of(state, round_)) if game.hands_out else []
+
+
+@enforces(Rule.HANDS_OUT)
+def must_leave(state: State, round_: Round) -> str:
+    """A hand that is out of the round and goes to the rack before hidden cards are shown; empty if there is none.
+
+    Without recorded bets the table does not know whether a bet still needs the cards.
+    """
+    if not round_.decisions or not state.bets:
+        return ""
+    cards = state.decks[round_.deck].cards
+    return next((hand for hand in hands_out(state, round_) if hand in state.bets and cards.get(hand)), "")
 
 
 def _collect(d: Decision, target: str, number: int, who: str) -> None:

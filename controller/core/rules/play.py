@@ -48,6 +48,7 @@ from controller.core.rules.script import (
     planned,
     record_between,
     record_of,
+    refused_by_game,
     reshuffle_due,
     then,
     turn_of,
@@ -79,7 +80,7 @@ def record_bet(d: Decision, act: RecordBet) -> Refusal | None:
     asked = act.amount or act.bet in game.session_bets  # other bets can always be taken back
     fault = game.bet_fault(record_between(state), act.bet) if asked else ""
     if fault:
-        return Refusal(fault, "the bet is made when the rules allow it", (Rule.BETS,))
+        return refused_by_game(state, fault, "the bet is made when the rules allow it", Rule.BETS)
     d.emit(BetRecorded(seat=act.seat, bet=act.bet, amount=act.amount, who=act.who), Rule.BETS)
     return None
 
@@ -113,6 +114,20 @@ def cards_wanted(state: State, round_: Round, target: str) -> int:
     if unseen or not revealed(state, round_) or target not in turned_over(state, record_of(state, round_)):
         return unseen
     return there - known
+
+
+def hand_to_enter(state: State, round_: Round) -> str:
+    """The first hand whose cards the settlement needs from a person; empty if there is none."""
+    if round_.settled or not _settles(state, round_):
+        return ""
+    named_by_shoe = {
+        stack.target
+        for device in state.devices.values()
+        for stack in device.dealt
+        if device.online and stack.wanted and stack.round == round_.number
+    }
+    hands = hidden_hands(state, record_of(state, round_))
+    return next((hand for hand in hands if hand not in named_by_shoe and cards_wanted(state, round_, hand) > 0), "")
 
 
 @enforces(Rule.FOREIGN_CARD)
@@ -210,7 +225,7 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
         return refusal
     follows = game.decide(record_of(state, round_), Decided(act.target, act.choice, act.number, tuple(act.kinds)))
     if follows.fault:
-        return Refusal(follows.fault, follows.possible_when, (Rule.DECISIONS,))
+        return refused_by_game(state, follows.fault, follows.possible_when, Rule.DECISIONS)
     d.emit(
         HandDecided(
             round=round_.number,
@@ -259,6 +274,8 @@ def take_back(d: Decision, act: TakeBackDecision) -> Refusal | None:
     last = round_.decisions[-1]
     shoe = d.state.devices.get("shoe")
     cards = d.state.decks[round_.deck].cards
+    if not cards.get(last.hand):
+        return Refusal("the hand has been collected", "nothing has followed from it", (Rule.DECISIONS,))
     moves = [(ledger.DISCARDS, last.hand, last.number)] if cards.get(ledger.DISCARDS) and last.number else None
     busy = shoe is not None and (shoe.doing is not None or shoe.at_exit is not None)
     if len(round_.plan) > before.plan and (busy or round_.in_hand or round_.dealt > before.plan):
@@ -294,7 +311,8 @@ def settling(d: Decision) -> bool:
     """Work out the result once all cards are known. An automatic rule: True if it decided anything."""
     state, round_ = d.state, d.round
     game = described(state.setup.game)
-    if round_.settled or round_.unseen or not _settles(state, round_):
+    known_anyway = game.results is not None and round_.kinds  # the shoe recognised the cards
+    if round_.settled or round_.unseen or not (known_anyway or _settles(state, round_)):
         return False
     record = record_of(state, round_)
     if hidden_hands(state, record):
@@ -302,10 +320,13 @@ def settling(d: Decision) -> bool:
     event = RoundSettled(round=round_.number)
     try:
         event.result = game.result(record) if game.result else ""
+        event.results = game.results(record) if game.results else []
+        if not event.results and not _settles(state, round_):
+            return False
         event.payments = game.settle(record) if game.settle else []
         event.carried = game.carry(record) if game.carry else None
     except ValueError as error:  # these cards or bets cannot be: people decide
-        event.result = f"not by the table, because of {error}"
+        event.result = f"not by the table: {error}"
     d.emit(event, Rule.SETTLEMENT)
     return True
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from controller.core import ledger
 from controller.core.enforcement import enforces
 from controller.core.events.rounds import PlannedStack
@@ -14,7 +16,7 @@ from controller.core.names import place_name
 from controller.core.refusal import Refusal
 from controller.core.rules.guards import SOURCE
 from controller.core.state import Round, State
-from controller.games import described
+from controller.games import described, rulebook_of
 from controller.games.description import StepType
 from controller.games.game import Deal
 from controller.games.record import PlayerTurn, RoundRecord
@@ -117,22 +119,32 @@ def turn_of(state: State, round_: Round) -> PlayerTurn | None:
     return game.turn(record_of(state, round_)) if game.turn else None
 
 
+def refused_by_game(state: State, fault: str, possible_when: str, rule: Rule) -> Refusal:
+    """A refusal because of what the game says is wrong: by the clause that it names, otherwise by this rule."""
+    reason, clause = rulebook_of(state.setup.game).split(fault)
+    return Refusal(reason, possible_when, (clause or rule,))
+
+
 @enforces(Rule.BETS)
 def wrong_bets(state: State) -> Refusal | None:
     """Refuse to close the bets while the recorded bets of a seat do not fit together."""
     wrong = hand_with_wrong_bets(state)
     if wrong is None:
         return None
-    hand, fault = wrong
-    return Refusal(f"{place_name(hand)}: {fault}", "the bets of this seat have been corrected", (Rule.BETS,))
+    hand, refused = wrong
+    return msgspec.structs.replace(refused, reason=f"{place_name(hand)}: {refused.reason}")
 
 
-def hand_with_wrong_bets(state: State) -> tuple[str, str] | None:
+def hand_with_wrong_bets(state: State) -> tuple[str, Refusal] | None:
     """The first hand whose recorded bets do not fit together, and why."""
     if not state.bets:
         return None
     game, record = described(state.setup.game), record_between(state)
-    return next(((hand, fault) for hand in state.bets if (fault := game.bets_fault(record, hand))), None)
+    for hand in state.bets:
+        fault = game.bets_fault(record, hand)
+        if fault:
+            return hand, refused_by_game(state, fault, "the bets of this seat have been corrected", Rule.BETS)
+    return None
 
 
 @enforces(Rule.FOREIGN_CARD)

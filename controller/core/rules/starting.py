@@ -11,7 +11,7 @@ from controller.core.events.rounds import PlannedStack, RoundStarted
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.names import plural
 from controller.core.rules.guards import cannot_start
-from controller.core.rules.script import options_of, planned, wrong_bets
+from controller.core.rules.script import options_of, planned, refused_by_game, wrong_bets
 from controller.core.state import State, due_deck, next_back
 from controller.games import described
 from controller.games.game import PLAYERS, Method
@@ -67,6 +67,7 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
             plan=_plan(state, order),
             next_back=next_back(state) if last else state.due,
             button=button,
+            bets={hand: dict(bets) for hand, bets in state.bets.items()},
             last=last and state.setup.game.keeps_dealing,
         ),
         Rule.DEALING,
@@ -89,7 +90,7 @@ def _cannot_play(state: State, seats: tuple[int, ...]) -> Refusal | None:
     """Refuse a round that the game does not allow these seats to play."""
     order = in_dealing_order(seats, _next_button(state, seats), state.setup.game.most_hands)
     fault = described(state.setup.game).seats_fault(_before_the_deal(state, order))
-    return Refusal(fault, "it has been put right", (Rule.BETS,)) if fault else None
+    return refused_by_game(state, fault, "it has been put right", Rule.BETS) if fault else None
 
 
 def _next_button(state: State, seats: tuple[int, ...]) -> int:

@@ -5,6 +5,18 @@ The clauses are those of the rules of play; their text here is a summary in our 
 
 from __future__ import annotations
 
+from controller.games.dragon_poker.pay import best_hand, dragons, pay_line, rank_of
+from controller.games.dragon_poker.settlement import (
+    areas_fault,
+    comparison,
+    forfeits,
+    hands_to_rack_at_once,
+    play_fault,
+    progressive_result,
+    settlement,
+    side_bets,
+    wager_fault,
+)
 from controller.games.game import Method
 from controller.games.rulebook import Rule, Rulebook
 
@@ -14,6 +26,7 @@ def _by_method(manual_shoe: str, hand: str, automated_shoe: str) -> dict[Method,
 
 
 CLAUSES = {
+    "1.B(1)": "A player makes an ante and an ante bonus before any card is dealt.",
     "2.A": "At most six players and one dealer sit at a table.",
     "3.A(1)(3)": "A deck is 53 cards: 3 red, 3 blue, 1 gold dragon, 7 phoenix, 8 tiger, 9 panda, 10 monkey, 12 rabbit.",
     "3.B": "Two decks are used only with an automated shuffler.",
@@ -38,7 +51,14 @@ CLAUSES = {
     "5.H": "An idle table has its cards out of shoe and rack and spread; the next player sees a new opening.",
     "5.I": "An approved device may reshuffle and count the cards by itself.",
     "5.J": "With such a device there is no cut, no recut, and no spreading while the table is idle.",
-    "7.D": "A player bets ante and ante bonus in equal amounts, and may add a three card bonus and a dragon wager.",
+    "6.A": "The ranks are dragon, phoenix, tiger, panda, monkey, rabbit; the gold dragon is wild, or a gold dragon.",
+    "6.B": "Trips beat a pair, and a pair beats high cards; then the ranks decide, in order; equal hands tie.",
+    "7.D": 'All wagers but the play wager are made before "no more bets".',
+    "7.E": 'After "no more bets" no wager is made, increased or withdrawn.',
+    "7.F(1)": "Ante and ante bonus are equal, and the play wager is as much as the ante.",
+    "7.F(2)(3)": "A player may also make a three card bonus and a dragon wager, which are paid by posted paytables.",
+    "7.F(4)": "The house may offer a progressive wager.",
+    "7.G": "The house may permit a player to wager on two adjacent betting areas.",
     "8": "Cards may be dealt from a manual shoe, one at a time, after the bets are closed.",
     "8.E": "Manual shoe without a counting shuffler: the stub is counted at least once in five rounds.",
     "8.F": "Manual shoe: a stub with the right number of cards goes to the rack unexposed.",
@@ -61,9 +81,15 @@ CLAUSES = {
     "10.F": "Automated shoe: if cards were misdealt and all are present, the round is void and wagers are returned.",
     "10.G": "Automated shoe: if cards were not misdealt, the round is void, wagers are returned, and the deck leaves.",
     "11.B": "Clockwise from the dealer's left, each player makes a play wager equal to the ante, or forfeits.",
+    "11.C": "A forfeited hand loses ante and ante bonus, and keeps its three card bonus and its dragon wager.",
+    "11.D(1)": "Forfeited hands go to the rack, except those of players with a three card bonus or a dragon wager.",
     "11.D(2)": "The dealer's cards are shown after all players have acted.",
     "11.D(3)": "Wagers are settled from the dealer's right: three card bonus, dragon wager, then the comparison.",
     "11.E": "Cards are collected so that every hand can be reconstructed.",
+    "12.A": "Winning antes and play wagers are paid 1 to 1.",
+    "12.B": "The ante bonus of a winning hand is paid by paytable A or B, which the house has chosen.",
+    "12.C": "The three card bonus is paid by paytable A or B, which the house has chosen.",
+    "12.D": "The dragon wager is paid by paytable A for the dragons in the hand.",
     "13.A": "A card found face up during the deal is not used: it goes to the rack and another takes its place.",
     "13.B": "A second face-up card in the same deal voids it: wagers are returned and the cards reshuffled.",
     "13.C": "A card drawn in error and not exposed is used as the next card.",
@@ -105,6 +131,9 @@ RULEBOOK = Rulebook(
         Rule.DEAL_STACKS: "10.B(1)(2)",
         Rule.DEALER_STACK: "10.B(3)(4)",
         Rule.BETS: "7.D",
+        Rule.LATE_BET: "7.E",
+        Rule.WITHDRAWN_BET: "7.E",
+        Rule.HANDS_OUT: "11.D(1)",
         Rule.DECISIONS: "11.B",
         Rule.REVEAL_DEALER: "11.D(2)",
         Rule.SETTLEMENT: "11.D(3)",
@@ -125,5 +154,21 @@ RULEBOOK = Rulebook(
         Rule.STUB_WRONG: _by_method("8.G", "9.F", "10.E"),
         Rule.MISDEALT: _by_method("8.G", "9.G", "10.F"),
         Rule.NOT_MISDEALT: _by_method("8.G", "9.H", "10.G"),
+    },
+    decided_by={
+        "1.B(1)": (wager_fault,),
+        "6.A": (rank_of, best_hand, dragons),
+        "6.B": (best_hand,),
+        "7.F(1)": (wager_fault, play_fault),
+        "7.F(2)(3)": (wager_fault,),
+        "7.F(4)": (wager_fault, progressive_result),
+        "7.G": (areas_fault,),
+        "11.C": (forfeits, settlement),
+        "11.D(1)": (hands_to_rack_at_once,),
+        "11.D(3)": (settlement,),
+        "12.A": (comparison,),
+        "12.B": (comparison, pay_line),
+        "12.C": (side_bets, pay_line),
+        "12.D": (side_bets, dragons),
     },
 )

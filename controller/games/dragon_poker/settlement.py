@@ -3,8 +3,10 @@
 Amounts are whole numbers of whatever unit the table counts in. The rules give no lowest and no highest wager.
 
 The rules permit a progressive wager (7.F(4)) but neither say what it pays nor when, so the house's own table is an
-option. Each of its lines pays a fixed amount, or a share of the jackpot rounded down. This wager goes into the jackpot:
-it is not returned to a player who wins. It is settled after the dragon wager, and a forfeited hand keeps it alive.
+option. Each of its lines pays a fixed amount, or a share of the jackpot rounded down. The jackpot is that of the table.
+It begins with the amount in the options, and begins again if that is changed. Every progressive wager goes into it
+before its round is settled, and is not returned to a player who wins. It is settled after the dragon wager, and a
+forfeited hand keeps it alive.
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ class DragonPokerOptions(msgspec.Struct, frozen=True):
     dragon_wager: str = "A"  # empty: not offered
     progressive: tuple[ProgressiveLine, ...] = ()  # empty: not offered
     two_areas: bool = False  # whether a player may wager on two adjacent betting areas
+    jackpot: int = 0  # with which it begins
 
 
 # The outcomes of the dragon wager, and every pair and trips. "Three dragons" are any three.
@@ -106,6 +109,8 @@ def options_fault(options: DragonPokerOptions) -> str:
         if chosen not in known:
             expected = " or ".join(repr(name) for name in known)
             return f"unknown paytable {chosen!r} of the {bet}; expected {expected} ({clause})"
+    if options.jackpot < 0:
+        return "jackpot: found a negative amount; expected 0 or more"
     outcomes = [line.outcome for line in options.progressive]
     for line in options.progressive:
         if line.outcome not in PROGRESSIVE_OUTCOMES:
@@ -119,13 +124,8 @@ def options_fault(options: DragonPokerOptions) -> str:
     return ""
 
 
-def wager_fault(wagers: SeatWagers, options: DragonPokerOptions, at_close: SeatWagers | None = None) -> str:
-    """Why these wagers of a seat are refused, with the clause; empty if they stand.
-
-    After "no more bets" `at_close` has what lay there then; for a seat without a wager that is `SeatWagers()`.
-    """
-    if at_close is not None and wagers != at_close:
-        return 'no wager can be made, increased or withdrawn after "no more bets" (7.E)'
+def wager_fault(wagers: SeatWagers, options: DragonPokerOptions) -> str:
+    """Why these wagers of a seat are refused, with the clause; empty if they stand."""
     if min(msgspec.structs.astuple(wagers)) < 0:
         return "a wager cannot be less than 0 (7.A)"
     if not wagers.ante:
@@ -133,8 +133,8 @@ def wager_fault(wagers: SeatWagers, options: DragonPokerOptions, at_close: SeatW
     if wagers.ante_bonus != wagers.ante:
         return f"the ante bonus must equal the ante: {wagers.ante}, not {wagers.ante_bonus} (7.F(1))"
     side_bets = (
-        (DragonPokerBet.THREE_CARD_BONUS, wagers.three_card_bonus, bool(options.three_card_bonus), "11.D(3)(b)"),
-        (DragonPokerBet.DRAGON_WAGER, wagers.dragon_wager, bool(options.dragon_wager), "11.D(3)(d)"),
+        (DragonPokerBet.THREE_CARD_BONUS, wagers.three_card_bonus, bool(options.three_card_bonus), "7.F(2)(3)"),
+        (DragonPokerBet.DRAGON_WAGER, wagers.dragon_wager, bool(options.dragon_wager), "7.F(2)(3)"),
         (DragonPokerBet.PROGRESSIVE, wagers.progressive, bool(options.progressive), "7.F(4)"),
     )
     for bet, amount, offered, clause in side_bets:
@@ -190,8 +190,8 @@ def forfeits(wagers: Mapping[str, SeatWagers], decisions: Mapping[str, PlayOrFor
 
 
 def deal_fault(hands: Mapping[str, Sequence[str]], dealer: Sequence[str]) -> str:
-    """Why these cards cannot have been dealt from one deck; empty if they can."""
-    for place, kinds in [*hands.items(), ("dealer", dealer)]:
+    """Why these cards cannot have been dealt from one deck; empty if they can. `dealer` may be empty: not shown."""
+    for place, kinds in [*hands.items(), *([("dealer", dealer)] if dealer else [])]:
         if place not in (*SEATS, "dealer"):
             return f"unknown seat {place!r}; expected {SEATS[-1]} to {SEATS[0]} (2.A)"
         if len(kinds) != HAND_SIZE:
@@ -215,7 +215,8 @@ def settlement(
 ) -> list[Payment]:
     """What every seat wins and loses, in the order of settlement: forfeits first, then seat by seat (11.D).
 
-    `hands`, `wagers` and `decisions` have the same seats. `jackpot` is needed if the progressive table has shares.
+    `wagers` and `decisions` have the same seats, and so has `hands`, except for those that went to the rack at once.
+    `dealer` may be empty if every hand was forfeited. `jackpot` is needed if the progressive table has shares.
     ValueError: the cards, wagers, decisions or options do not belong to a round that can be settled.
     """
     fault = _round_fault(hands, dealer, wagers, decisions, options, jackpot)
@@ -225,19 +226,17 @@ def settlement(
     for seat in SEATS:
         if seat not in hands:
             continue
-        found += _side_bets(seat, hands[seat], wagers[seat], options)
+        found += side_bets(seat, hands[seat], wagers[seat], options)
         if wagers[seat].progressive:
-            outcome, paid, jackpot = _progressive(hands[seat], options, jackpot)
+            outcome, paid, jackpot = progressive_result(hands[seat], options, jackpot)
             found.append(Payment(seat, DragonPokerBet.PROGRESSIVE, outcome, paid - wagers[seat].progressive))
         if decisions[seat] is PlayOrForfeit.PLAY:
-            found += _comparison(seat, best_hand(hands[seat]), best_hand(dealer), wagers[seat], options)
+            found += comparison(seat, best_hand(hands[seat]), best_hand(dealer), wagers[seat], options)
     return found
 
 
-def seat_result(kinds: Sequence[str], dealer: Sequence[str], decision: PlayOrForfeit) -> str:
+def seat_result(kinds: Sequence[str], dealer: Sequence[str]) -> str:
     """The comparison with the dealer in words. Of each hand it names as many cards as decide."""
-    if decision is PlayOrForfeit.FORFEIT:
-        return FORFEITED
     mine, theirs = best_hand(kinds), best_hand(dealer)
     if mine == theirs:
         return "tie, wagers returned"
@@ -247,6 +246,30 @@ def seat_result(kinds: Sequence[str], dealer: Sequence[str], decision: PlayOrFor
     beats, loses = ("beat", "lose to") if mine.category is Category.TRIPS else ("beats", "loses to")
     verb = beats if mine > theirs else loses
     return f"{hand_name(mine, ranks)} {verb} the dealer's {hand_name(theirs, ranks)}"
+
+
+def unit_results(
+    kinds: Sequence[str], dealer: Sequence[str], decision: PlayOrForfeit, options: DragonPokerOptions
+) -> str:
+    """What each bet of a seat is paid to 1, whatever was staked: for a table that does not record wagers."""
+    unit = SeatWagers(1, 1, int(bool(options.three_card_bonus)), int(bool(options.dragon_wager)))
+    found = side_bets("", kinds, unit, options)
+    if decision is PlayOrForfeit.PLAY:
+        found += comparison("", best_hand(kinds), best_hand(dealer), unit, options)
+    words = [
+        (one.bet, f"pays {one.net} to 1" if one.net > 0 else "loses" if one.net else "is returned") for one in found
+    ]
+    return ", ".join(f"{bet} {result}" for bet, result in words)
+
+
+def jackpot_after(
+    hands: Mapping[str, Sequence[str]], wagers: Mapping[str, SeatWagers], options: DragonPokerOptions, jackpot: int
+) -> int:
+    """What is left of the jackpot once all seats have been paid."""
+    for seat in SEATS:
+        if seat in hands and wagers[seat].progressive:
+            jackpot = progressive_result(hands[seat], options, jackpot)[2]
+    return jackpot
 
 
 def _round_fault(
@@ -260,7 +283,11 @@ def _round_fault(
     fault = options_fault(options) or deal_fault(hands, dealer)
     if fault:
         return fault
-    if not hands.keys() == wagers.keys() == decisions.keys():
+    if not dealer and PlayOrForfeit.PLAY in decisions.values():
+        return "the dealer's cards are not known"
+    if not hands.keys() <= wagers.keys() == decisions.keys():
+        return "every seat needs a hand, wagers and a decision"
+    if wagers.keys() - hands.keys() - set(hands_to_rack_at_once(wagers, decisions)):
         return "every seat needs a hand, wagers and a decision"
     for seat, placed in wagers.items():
         fault = wager_fault(placed, options)
@@ -268,11 +295,11 @@ def _round_fault(
             return f"{seat}: {fault}"
     shares = any(line.share_percent for line in options.progressive)
     if shares and jackpot <= 0 and any(placed.progressive for placed in wagers.values()):
-        return "enter the amount of the jackpot: the progressive table pays shares of it"
+        return "the progressive table pays shares of the jackpot, and there is none"
     return ""
 
 
-def _side_bets(seat: str, kinds: Sequence[str], wagers: SeatWagers, options: DragonPokerOptions) -> list[Payment]:
+def side_bets(seat: str, kinds: Sequence[str], wagers: SeatWagers, options: DragonPokerOptions) -> list[Payment]:
     found = []
     if wagers.three_card_bonus:
         line = pay_line(THREE_CARD_BONUS[options.three_card_bonus], best_hand(kinds))
@@ -285,7 +312,7 @@ def _side_bets(seat: str, kinds: Sequence[str], wagers: SeatWagers, options: Dra
     return found
 
 
-def _progressive(kinds: Sequence[str], options: DragonPokerOptions, jackpot: int) -> tuple[str, int, int]:
+def progressive_result(kinds: Sequence[str], options: DragonPokerOptions, jackpot: int) -> tuple[str, int, int]:
     """The outcome of a progressive wager, what is paid, and what is left of the jackpot for the next seat."""
     reached = {dragons(kinds), hand_name(best_hand(kinds))} | ({GOLD} & set(kinds))
     line = next((line for line in options.progressive if line.outcome in reached), None)
@@ -295,7 +322,7 @@ def _progressive(kinds: Sequence[str], options: DragonPokerOptions, jackpot: int
     return line.outcome, line.amount + share, jackpot - share
 
 
-def _comparison(
+def comparison(
     seat: str, mine: RankedHand, theirs: RankedHand, wagers: SeatWagers, options: DragonPokerOptions
 ) -> list[Payment]:
     ante, bonus = wagers.ante, wagers.ante_bonus
