@@ -99,7 +99,9 @@ def test_a_person_is_told_why_not(state: TableState) -> None:
         event = table.handle(action, house.now)[0]
         assert event.kind == "action.refused", (state, kind)
         assert event.data["possible_when"]
-        if kind is not act.CloseBets:  # its refusal says what is missing
+        if kind is act.RecordBet and house.state.round:
+            assert event.data["reason"].startswith("no more bets")
+        elif kind is not act.CloseBets:  # its refusal says what is missing
             assert event.data["reason"] == f"the table is {state_name(state)}"
             assert event.data["possible_when"].startswith("the table is ")
 
