@@ -100,7 +100,12 @@ def _game(setup: Setup) -> Refusal | None:
     if fault:
         return Refusal(fault, "the composition of the deck is correct", (Rule.DECK_COMPOSITION,))
     if setup.method not in setup.game.programme:
-        return Refusal(f"{setup.game.name} has no dealing method {spoken(setup.method)}", "another method is chosen")
+        known = " or ".join(spoken(method) for method in setup.game.programme)
+        return Refusal(
+            f"{setup.game.name} is not dealt by {spoken(setup.method)}",
+            f"the dealing method is {known}",
+            (Rule.DEALING,),
+        )
     if setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
         return Refusal("a full table needs more cards than a deck has", "fewer positions are set up", (Rule.SEATS,))
     return None

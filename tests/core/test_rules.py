@@ -41,6 +41,14 @@ def test_no_clause_is_empty(game: str) -> None:
         assert row["tests"], f"no test shows {row['clause']}"
 
 
+@pytest.mark.parametrize("game", ["dragon-baccarat-tournament"])
+def test_every_clause_of_a_game_has_code_a_test_and_a_scenario(game: str) -> None:
+    for row in json.loads(shoectl("rules", "--game", game, "--json").stdout):
+        assert row["summary"].endswith(".")
+        for column in ("enforced_by", "tests", "scenarios"):
+            assert row[column], f"{game}, {row['clause']}: {column} is empty"
+
+
 def test_scenarios_are_listed_with_the_clauses_they_name() -> None:
     (row,) = json.loads(shoectl("rules", "5.F", "--json").stdout)
     assert "tests/scenarios/cut_at_least_ten.toml" in row["scenarios"]

@@ -21,6 +21,8 @@ from controller.games.dragon_baccarat.hands import (
 )
 from controller.games.standard_cards import KINDS, RANKS, kind_of_code
 
+clause = pytest.mark.clause
+
 OF_POINTS = ("king", "ace", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 CARDS = tuple(f"{rank} of spades" for rank in OF_POINTS)  # one card of each number of points
 BANKER_DRAWS_ON = ("0123456789", "0123456789", "0123456789", "012345679", "234567", "4567", "67", "")  # 3.9.4
@@ -36,10 +38,12 @@ def two(points: int) -> list[str]:
     return ["queen of hearts", CARDS[points]]
 
 
+@clause("3.3", game="dragon-baccarat-tournament")
 def test_an_ace_is_one_and_pictures_are_nothing() -> None:
     assert [points_of(rank) for rank in RANKS] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0]
 
 
+@clause("3.3", game="dragon-baccarat-tournament")
 def test_every_card_has_the_points_of_its_rank() -> None:
     assert points_of_kind("ace of spades") == 1
     assert points_of_kind("nine of hearts") == 9
@@ -53,11 +57,13 @@ def test_a_card_that_is_not_in_the_pack_has_no_points(kind: str) -> None:
         points_of_kind(kind)
 
 
+@clause("1.1.9", "3.4", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(("codes", "points"), [("", 0), ("9s", 9), ("7s 8h", 5), ("10s kh", 0), ("9s 9h 9d", 7)])
 def test_a_hand_has_the_last_digit_of_its_sum(codes: str, points: int) -> None:
     assert hand_points(cards(codes)) == points
 
 
+@clause("1.1.5", "3.6", "3.7", game="dragon-baccarat-tournament")
 def test_the_first_four_cards_go_to_player_and_banker_in_turn() -> None:
     player, banker = cards("2s 3s"), cards("3h 4h")
     seen = [due_card(player[: (n + 1) // 2], banker[: n // 2]) for n in range(4)]
@@ -65,18 +71,21 @@ def test_the_first_four_cards_go_to_player_and_banker_in_turn() -> None:
     assert due_card_reason(player[:1], banker[:1]) == "the player's second card is due"
 
 
+@clause("3.9.1", "3.9.2", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(("player", "banker"), list(itertools.product(range(10), repeat=2)))
 def test_the_player_draws_as_the_table_of_play_says(player: int, banker: int) -> None:
     expected = None if max(player, banker) >= 8 else "player" if player <= 5 else "banker" if banker <= 5 else None
     assert due_card(two(player), two(banker)) == expected
 
 
+@clause("3.9.3", "3.9.4", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(("player", "banker"), list(itertools.product(range(6), range(8))))
 def test_the_banker_draws_as_the_table_of_play_says(player: int, banker: int) -> None:
     drawn = {third: due_card([*two(player), CARDS[third]], two(banker)) for third in range(10)}
     assert drawn == {third: "banker" if str(third) in BANKER_DRAWS_ON[banker] else None for third in range(10)}
 
 
+@clause("3.9", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(("player", "banker"), [(0, 0), (5, 2), (6, 5), (7, 0)])
 def test_no_hand_gets_a_card_after_the_bankers_third(player: int, banker: int) -> None:
     hand = [*two(player), *(["two of clubs"] if player <= 5 else [])]
@@ -84,6 +93,7 @@ def test_no_hand_gets_a_card_after_the_bankers_third(player: int, banker: int) -
     assert due_card_reason(hand, [*two(banker), "ace of clubs"]) == "the banker's third card ends the round"
 
 
+@clause("1.1.6", "3.9", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(
     ("player", "banker", "reason"),
     [
@@ -123,6 +133,7 @@ def test_a_round_with_a_missing_card_is_not_complete() -> None:
     assert check_round(cards("ks"), []) == "a card is missing: the banker's first card is due"
 
 
+@clause("3.9", game="dragon-baccarat-tournament")
 def test_of_all_ways_to_leave_out_third_cards_exactly_one_is_right() -> None:
     for player, banker, third, last in itertools.product(range(10), repeat=4):
         mine, theirs = [*two(player), CARDS[third]], [*two(banker), CARDS[last]]
@@ -130,11 +141,13 @@ def test_of_all_ways_to_leave_out_third_cards_exactly_one_is_right() -> None:
         assert len(right) == 1, (player, banker, third, last)
 
 
+@clause("5.2", "1.1.4", game="dragon-baccarat-tournament")
 def test_a_card_that_went_to_the_wrong_hand_is_the_next_card() -> None:
     # The player has 5, but the third card was put to the banker, who has 4 and draws on it too.
     assert reconstruct(cards("ks 2h 5s 2d 3c 9c")) == ["player", "banker", "player", "banker", "player", "banker"]
 
 
+@clause("5.2", game="dragon-baccarat-tournament")
 def test_a_card_that_nobody_should_have_drawn_is_left_over() -> None:
     # The player has 6 and the banker 7; a dealer who gave the player a third card drew one too many.
     assert reconstruct(cards("ks 3h 6s 4d 2c")) == ["player", "banker", "player", "banker", None]
@@ -145,6 +158,7 @@ def test_cards_of_a_round_that_is_not_over_leave_nothing_over() -> None:
     assert reconstruct(cards("ks 3h 5s")) == ["player", "banker", "player"]
 
 
+@clause("5.3", game="dragon-baccarat-tournament")
 def test_a_reconstructed_round_agrees_with_dealing_card_by_card() -> None:
     generator = random.Random(20170217)
     for _ in range(2000):
@@ -159,6 +173,7 @@ def test_a_reconstructed_round_agrees_with_dealing_card_by_card() -> None:
         assert not check_round(player, banker)
 
 
+@clause("1.1.8", "1.1.14", "3.8", "3.10", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(
     ("player", "banker", "expected"),
     [

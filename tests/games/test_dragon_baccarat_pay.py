@@ -8,6 +8,8 @@ from controller.games.dragon_baccarat.pay import settle
 from controller.games.payments import Payment
 from controller.games.standard_cards import kind_of_code
 
+clause = pytest.mark.clause
+
 ALL_BETS = {"seat1": {"player": 10, "banker": 20, "tie": 5, "player pair": 2, "banker pair": 3}}
 
 
@@ -21,6 +23,7 @@ def settled(player: str, banker: str) -> dict[str, tuple[str, int]]:
     return {step.bet: (step.outcome, step.net) for step in settle(ALL_BETS, cards(player), cards(banker))}
 
 
+@clause("4.1", game="dragon-baccarat-tournament")
 def test_a_player_win_pays_even_money() -> None:
     assert settled("ks 9s", "2h 5d") == {
         "player": ("player", 10),
@@ -31,6 +34,7 @@ def test_a_player_win_pays_even_money() -> None:
     }
 
 
+@clause("4.1", game="dragon-baccarat-tournament")
 def test_a_banker_win_pays_even_money_without_commission() -> None:
     found = settled("ks 6s", "2h 5d")
     assert found["banker"] == ("banker", 20)
@@ -38,12 +42,14 @@ def test_a_banker_win_pays_even_money_without_commission() -> None:
     assert found["tie"] == ("lost", -5)
 
 
+@clause("3.5", "3.10", "4.1", game="dragon-baccarat-tournament")
 def test_a_tie_pays_eight_and_returns_player_and_banker() -> None:
     found = settled("ks 7s", "2h 5d")
     assert found["tie"] == ("tie", 40)
     assert found["player"] == found["banker"] == ("returned", 0)
 
 
+@clause("3.5", "3.8", "4.1", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(
     ("player", "banker", "player_pair", "banker_pair"),
     [
@@ -62,6 +68,7 @@ def test_a_pair_pays_eleven_whoever_wins(
     assert (found["player pair"], found["banker pair"]) == (player_pair, banker_pair)
 
 
+@clause("1.1.10", game="dragon-baccarat-tournament")
 def test_lost_wagers_are_collected_before_winning_ones_are_paid() -> None:
     wagers = {"seat1": {"tie": 1, "player": 10}, "seat2": {"banker pair": 4}, "seat3": {"tie": 2}}
     assert settle(wagers, cards("ks 7s"), cards("2h 5d")) == [
@@ -81,6 +88,7 @@ def test_cards_that_disagree_with_the_table_of_play_are_not_settled() -> None:
         settle(ALL_BETS, cards("ks 9s 2d"), cards("2h 5d"))
 
 
+@clause("2.2", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(
     ("bet", "amount", "message"),
     [

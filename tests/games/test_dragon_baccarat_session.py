@@ -21,6 +21,8 @@ from controller.games.dragon_baccarat.session import (
 )
 from controller.games.payments import Payment
 
+clause = pytest.mark.clause
+
 LETTERS = {"P": Result.PLAYER, "B": Result.BANKER, "T": Result.TIE}
 
 
@@ -29,6 +31,7 @@ def rounds(letters: str) -> list[BaccaratResult | None]:
     return [BaccaratResult(LETTERS[letter]) if letter in LETTERS else None for letter in letters]
 
 
+@clause("3.11", game="dragon-baccarat-tournament")
 def test_ties_and_void_rounds_do_not_interrupt_a_streak() -> None:
     assert streaks(rounds("TPPTPVPBBTP")) == [
         Streak(Result.PLAYER, 4),
@@ -42,11 +45,13 @@ def test_a_session_without_wins_has_no_streak() -> None:
     assert longest_streak(rounds("TVT")) == 0
 
 
+@clause("1.1.1", "1.1.2", "1.1.7", game="dragon-baccarat-tournament")
 def test_each_dragon_bet_counts_its_own_side() -> None:
     played = rounds("PPPBBBBPP")
     assert [longest_streak(played, bet) for bet in (DragonBet.PLAYER, DragonBet.BANKER, DragonBet.ANY)] == [3, 4, 4]
 
 
+@clause("1.1.3", "1.1.11", "1.1.12", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(
     ("wins", "dragon"),
     [(0, None), (4, None), (5, "ruby dragon"), (6, "golden dragon"), (7, "royal dragon"), (12, "royal dragon")],
@@ -55,6 +60,7 @@ def test_five_six_and_seven_wins_are_dragons(wins: int, dragon: str | None) -> N
     assert dragon_of(wins) == dragon
 
 
+@clause("4.2", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(
     ("letters", "won"),
     [
@@ -71,6 +77,7 @@ def test_the_longest_streak_decides_which_dragon_a_bet_wins(letters: str, won: d
     assert dragons_won(rounds(letters)) == won
 
 
+@clause("3.12", game="dragon-baccarat-tournament")
 def test_the_winning_dragon_bets_are_announced() -> None:
     assert announcement(rounds("PPPPPBBBBBBTB")) == [
         "Player dragon: ruby dragon, 5 wins in a row, pays 2 to 1.",
@@ -80,6 +87,7 @@ def test_the_winning_dragon_bets_are_announced() -> None:
     assert announcement(rounds("PPPP")) == ["No dragon bet has won."]
 
 
+@clause("4.2", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(("wins", "one_side", "any_side"), [(5, 20, 10), (6, 40, 20), (7, 100, 50), (9, 100, 50)])
 @pytest.mark.parametrize("side", ["player", "banker"])
 def test_a_dragon_pays_by_its_length(side: str, wins: int, one_side: int, any_side: int) -> None:
@@ -112,6 +120,7 @@ def test_bets_of_a_round_are_not_settled_with_the_session() -> None:
         settle_dragons({"seat1": {"player": 2}}, rounds("PPPPP"))
 
 
+@clause("1.1.13", game="dragon-baccarat-tournament")
 def test_a_session_of_rounds_ends_when_they_are_played_and_void_rounds_do_not_count() -> None:
     length = SessionLength(rounds=4)
     assert not session_over(length, rounds("PVTBV"), elapsed_s=1e9)
@@ -119,6 +128,7 @@ def test_a_session_of_rounds_ends_when_they_are_played_and_void_rounds_do_not_co
     assert rounds_played(rounds("PVTBVB")) == 4
 
 
+@clause("1.1.13", game="dragon-baccarat-tournament")
 def test_a_session_by_time_ends_when_the_time_is_up() -> None:
     length = SessionLength(minutes=30)
     assert not session_over(length, rounds("PB" * 50), elapsed_s=1799.9)
@@ -133,6 +143,7 @@ def test_a_session_without_a_length_ends_when_a_person_ends_it() -> None:
     assert not session_over(SessionLength(), rounds("PB" * 50), elapsed_s=1e9)
 
 
+@clause("1.1.13", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize("length", [SessionLength(10, 10), SessionLength(-1, 5), SessionLength(5, -1)])
 def test_a_session_ends_either_after_rounds_or_after_a_time(length: SessionLength) -> None:
     assert "set one of them, and the other to 0" in session_length_fault(length)

@@ -17,6 +17,7 @@ from controller.core.events.event import Entry
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.reports import CardsRecognised, CommandReply, DeviceEvent, DeviceReady, LinkLost, Report, Tick
 from controller.core.rules.guards import in_service
+from controller.core.rules.opening import packed_counts
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import Given, State, decode, encode, pending_of, questions_of
@@ -506,7 +507,10 @@ class House:
             DeckState.WASHED: act.StackDeck,
         }
         if deck.state in easy and state.table in (TableState.OPENING, TableState.WAITING):
-            return not_refused(self.attempt(easy[deck.state], name))
+            counts: dict[str, Any] = (
+                {"counts": packed_counts(self.setup.game)} if deck.state is DeckState.RECEIVED else {}
+            )
+            return not_refused(self.attempt(easy[deck.state], name, **counts))
         if deck.state in (DeckState.VOIDED, DeckState.RECALLED, DeckState.LOCKED_OUT):
             return self._do_gathering_task(name)
         if state.table not in (TableState.WAITING, TableState.OPENING, TableState.SUSPENDED):
