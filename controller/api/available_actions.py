@@ -24,10 +24,12 @@ from controller.core.actions import (
     Configure,
     CorrectCards,
     CorrectCount,
+    CorrectDecision,
     DealCards,
     DecideHand,
     EndSession,
     EnterCards,
+    LeaveSeat,
     PlayersActed,
     ReceiveDeck,
     RecordBet,
@@ -62,7 +64,9 @@ _OF_SOME_GAMES: dict[type[Action], Callable[[Description], object]] = {  # and w
     EnterCards: lambda game: game.settle,
     CorrectCards: lambda game: game.settle,
     DecideHand: lambda game: game.decide,
+    CorrectDecision: lambda game: game.correct,
     TakeBackDecision: lambda game: game.decide,
+    LeaveSeat: lambda game: game.leave,
     ReportCutCard: lambda game: game.game.keeps_dealing,
     ReshuffleStock: lambda game: game.reshuffle_due,
     EndSession: lambda game: game.end_session,
@@ -155,7 +159,7 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
         return list(state.warnings)
     if name == "method":
         return [str(method) for method in state.setup.game.programme if method is not state.method]
-    if name == "kinds":
+    if name in ("kinds", "was"):
         return list(state.setup.game.kinds)
     if name == "seat":
         return list(range(1, state.setup.seats + 1))
@@ -165,6 +169,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
         return list(described(state.setup.game).irregularities)
     if name == "cut_by":
         return [seat for seat in state.round.seats if seat != state.round.button] if state.round else []
+    if name == "choice" and kind is CorrectDecision:
+        return list(dict.fromkeys(one.choice for one in state.round.decisions)) if state.round else []
     if name == "choice":
         turn = turn_due(state, state.round) if state.round else None
         return [*turn.choices, *turn.anybody] if turn else []
@@ -192,6 +198,9 @@ def _texts(name: str, state: State) -> dict[str, str]:
 
 def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -> list[Any]:
     """Those of the choices for which the action makes sense now; all if there is none (the rules say why)."""
+    if name == "was" or (name == "kinds" and kind is CorrectDecision):
+        known = state.round.kinds.values() if state.round else ()
+        return [card for cards in known for card in cards]
     if name == "kinds":
         return _left(state)
     if name == "target" and kind in _HANDS and state.round:
@@ -216,7 +225,10 @@ def _may_decide(state: State, round_: Round, hand: str) -> bool:
 # The hands that an action is about.
 _HANDS: dict[type[Action], Callable[[State, Round, str], object]] = {
     EnterCards: cards_wanted,
-    CorrectCards: lambda state, round_, hand: hand == round_.entered,
+    CorrectCards: lambda state, round_, hand: (
+        hand == round_.entered if described(state.setup.game).due_card else round_.kinds.get(hand)
+    ),
+    CorrectDecision: lambda state, round_, hand: round_.kinds.get(hand),
     DecideHand: _may_decide,
 }
 

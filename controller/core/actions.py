@@ -9,9 +9,11 @@ from controller.core.action import Role as Role
 from controller.core.action import name_of as name_of
 from controller.core.events import decks, devices, rounds, table
 from controller.core.play_actions import CorrectCards as CorrectCards
+from controller.core.play_actions import CorrectDecision as CorrectDecision
 from controller.core.play_actions import DecideHand as DecideHand
 from controller.core.play_actions import EndSession as EndSession
 from controller.core.play_actions import EnterCards as EnterCards
+from controller.core.play_actions import LeaveSeat as LeaveSeat
 from controller.core.play_actions import ReconstructHands as ReconstructHands
 from controller.core.play_actions import RecordBet as RecordBet
 from controller.core.play_actions import ReportCutCard as ReportCutCard
@@ -477,8 +479,8 @@ AnyAction = (
     Configure | OpenTable | CloseTable | IdleTable | PlayerArrived
     | ReceiveDeck | AcceptDeck | InspectDeck | VerifyDeck | SpreadDeck | WashDeck | StackDeck | RemoveDeck | RejectDeck
     | InsertDeck | ShuffleByHand | DirectReshuffle | CutDeck | RequireRecut | LoadDeck | UnloadDeck
-    | Wager | RecordBet | CloseBets | EnterCards | CorrectCards | ReconstructHands | DecideHand | TakeBackDecision
-    | ReportCutCard | ReshuffleStock | EndSession | ReportIrregularity
+    | Wager | RecordBet | LeaveSeat | CloseBets | EnterCards | CorrectCards | ReconstructHands | DecideHand
+    | CorrectDecision | TakeBackDecision | ReportCutCard | ReshuffleStock | EndSession | ReportIrregularity
     | DealCards | FinishDeal | RequestCard | PlayersActed | RevealDealer | CollectHand | CollectAll
     | RemoveStub | WantStubCount | CountStub | AnswerMisdeal
     | ReportFaceUp | ReportDrawnInError | ReportDealerExposed | ReportWrongNumber

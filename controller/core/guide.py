@@ -25,6 +25,7 @@ from controller.core.rules.guards import (
     in_service,
     inside,
     no_way_to_deal,
+    nothing_left,
     over_age,
     self_reshuffling,
     stub_count_due,
@@ -34,7 +35,14 @@ from controller.core.rules.guards import (
 from controller.core.rules.opening import elsewhere, packed_counts
 from controller.core.rules.play import hand_to_enter
 from controller.core.rules.reconstructing import why_none_is_due
-from controller.core.rules.script import hand_with_wrong_bets, options_of, record_of, reshuffle_due, turn_of
+from controller.core.rules.script import (
+    asked_stacks,
+    hand_with_wrong_bets,
+    options_of,
+    record_of,
+    reshuffle_due,
+    turn_of,
+)
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Device, Round, State, due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
@@ -399,8 +407,10 @@ def _stub(state: State) -> Step | None:
         taken: Offer = {"action": "remove_stub"}
         return Step(f"{first}Take the stub out.", "All hands have their cards.", (Rule.STUB_LEAVES,), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
-        text, counted = "Count the stub face down and enter the number.", Offer(action="count_stub")
-        return Step(text, "Its count is due.", (Rule.STUB_COUNT_DUE,), (counted,))
+        text, why = "Count the stub face down and enter the number.", "Its count is due."
+        if nothing_left(state, round_):
+            text, why = "Check that no card is left, and enter the number.", "The hands have all cards of the deck."
+        return Step(text, why, (Rule.STUB_COUNT_DUE,), ({"action": "count_stub"},))
     return None
 
 
@@ -418,6 +428,9 @@ def _acting(state: State, now_ms: int) -> Step | None:
     if turn is not None:
         choices: list[Offer] = [{"action": "decide_hand", "target": turn.hand, "choice": one} for one in turn.choices]
         return Step(turn.text, turn.why, (Rule.DECISIONS,), (*choices, *anybody))
+    asked = asked_stacks(state, round_) if game.must_decide else []
+    if asked:
+        return _enter(asked[0].target, "The shoe has been asked which they are, and has not answered.")
     acted: Offer = {"action": "players_acted"}
     text, why = game.prompts.get(StepType.ACT, _PROMPTS[StepType.ACT])
     return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (acted,))

@@ -60,18 +60,22 @@ from controller.core.events.devices import (
 )
 from controller.core.events.event import Event
 from controller.core.events.play import (
+    ActingResumed,
     BetRecorded,
     CardDue,
     CardsCorrected,
     CardsEntered,
     CutCardAppeared,
+    DecisionCorrected,
     DecisionTakenBack,
     DeckFinished,
     HandDecided,
     HandsReconstructed,
     IrregularityReported,
     RoundSettled,
+    SeatLeft,
     SessionEnded,
+    StakesNoted,
     StockReshuffled,
 )
 from controller.core.events.rounds import (
@@ -215,6 +219,8 @@ TABLE: Final[tuple[Row, ...]] = (
     (HandFoundWrong, [*_ROUND], None),
     (HandCollected, [T.ACTING, T.REVEALING, T.CLEARING, T.VOIDING], None),
     (BetRecorded, [T.BETTING], None),
+    (SeatLeft, [T.WAITING, T.BETTING, T.SUSPENDED], None),
+    (StakesNoted, [T.BETTING], None),
     (CardDue, [T.DEALING], None),
     (CardsEntered, [*_ROUND, T.STUB_COUNT], None),
     (CardsCorrected, [*_ROUND, T.STUB_COUNT], None),
@@ -222,6 +228,8 @@ TABLE: Final[tuple[Row, ...]] = (
     (IrregularityReported, [*_ROUND, T.STUB_COUNT], None),
     (HandsReconstructed, [T.DEALING, T.CLEARING], T.DEALING),
     (DecisionTakenBack, [T.ACTING, T.REVEALING, T.CLEARING], T.ACTING),
+    (DecisionCorrected, [T.ACTING, T.CLEARING], None),
+    (ActingResumed, [T.CLEARING], T.ACTING),
     (RoundSettled, [T.CLEARING], None),
     (StockReshuffled, [T.ACTING], None),
     (SessionEnded, [T.WAITING, T.BETTING], None),

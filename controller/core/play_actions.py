@@ -17,6 +17,14 @@ class RecordBet(Action):
     amount: int
 
 
+class LeaveSeat(Action):
+    """A player leaves the game, and the table forgets what it remembers about this seat."""
+
+    leads_to = play.SeatLeft
+    rules = (Rule.TABLE_STAKES,)
+    seat: int
+
+
 class EnterCards(Action):
     """These are the cards that were dealt face up to a hand, or that it had when it was turned over."""
 
@@ -26,11 +34,12 @@ class EnterCards(Action):
 
 
 class CorrectCards(Action):
-    """The cards that were entered last were others: these."""
+    """Cards that were entered were others: these. The last ones of the hand, or those that are named."""
 
     leads_to = play.CardsCorrected
     target: str
     kinds: tuple[str, ...]
+    was: tuple[str, ...] = ()
 
 
 class ReconstructHands(Action):
@@ -57,6 +66,16 @@ class TakeBackDecision(Action):
 
     leads_to = play.DecisionTakenBack
     rules = (Rule.DECISIONS,)
+
+
+class CorrectDecision(Action):
+    """A card was entered with the wrong choice: this one is right. A second card changes places with it."""
+
+    leads_to = play.DecisionCorrected
+    rules = (Rule.DECISIONS,)
+    target: str
+    choice: str
+    kinds: tuple[str, ...]
 
 
 class ReportCutCard(Action):

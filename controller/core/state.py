@@ -138,11 +138,13 @@ class Round(msgspec.Struct):
     wagers_open: bool = True  # wagers are still on the table
     kinds: dict[str, list[str]] = {}  # the cards of each hand that were seen, in order
     unseen: dict[str, int] = {}  # cards that were dealt face up and have not been entered yet
+    due: int = 0  # the last stacks of the plan, which the rules of the game called for in the deal
     entered: str = ""  # the hand whose cards a person entered last
     decisions: list[Decided] = []
     before: list[BeforeDecision] = []  # each of them
     reshuffles: int = 0  # how often stock and discards were shuffled
     button: int = 0  # the seat that has it
+    button_before: int = 0  # the seat that had it in the round before
     first: bool = False  # the first round of a deck since its shuffle
     last: bool = False  # the last round of a deck that lasts several
     keeps: bool = False  # it is void, and the cards that are left to deal stay where they are

@@ -59,6 +59,7 @@ from controller.core.rules import (  # noqa: F401 - importing a module registers
     sign_in,
     starting,
     warnings,
+    wrong_entries,
 )
 from controller.core.rules.automatic import follow
 from controller.core.rules.clock import check_deadlines, deadline_ms

@@ -11,7 +11,7 @@ from controller.games.board import BoardBlock
 from controller.games.game import Deal, Game
 from controller.games.odds import BetOdds
 from controller.games.payments import HandResult, Payment
-from controller.games.record import Consequence, Decided, DueCard, PlayerTurn, RoundRecord, SessionEnd
+from controller.games.record import Consequence, Decided, DueCard, PlayerTurn, RoundRecord, SessionEnd, Stakes
 from controller.games.rulebook import Rule, Rulebook
 
 
@@ -86,7 +86,11 @@ class Description:
     bet_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why this bet cannot be made now
     bets_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why the bets of this hand do not fit together
     seats_fault: Callable[[RoundRecord], str] = _no_seats_fault  # why these seats cannot play the next round
-    example_bets: Mapping[str, int] = field(default_factory=dict)  # of one seat, as a simulated player makes them
+    button_waits: bool = False  # after a void round, the same seat has the button again
+    takes_button: Callable[[RoundRecord, str], bool] | None = None  # whether the button can move to this hand
+    stakes: Callable[[RoundRecord], Stakes | None] | None = None  # what is noted when bets are closed
+    leave: Callable[[RoundRecord, str], dict[str, Any] | None] | None = None  # what is remembered without this player
+    needed_bets: Callable[[RoundRecord, str], dict[str, int]] | None = None  # to play, as a simulated player makes them
     with_options: Callable[[Game, dict[str, Any]], Game] = _same_game  # the numbers that follow from the options
     deals: Callable[[RoundRecord], tuple[Deal, ...] | None] | None = None  # of this round, if not as in the programme
     due_card: Callable[[RoundRecord], DueCard] | None = None  # the hand that gets a further card in the deal, if any
@@ -95,6 +99,7 @@ class Description:
     must_settle: bool = False  # the table works out the result of every round; otherwise this is up to the dealer
     turn: Callable[[RoundRecord], PlayerTurn | None] | None = None  # who decides next
     decide: Callable[[RoundRecord, Decided], Consequence] | None = None  # what follows from a decision
+    correct: Callable[[RoundRecord, Decided], str] | None = None  # why cards cannot belong to this choice instead
     hands_out: Callable[[RoundRecord], list[str]] | None = None  # can be collected while others still play
     reshuffle_due: Callable[[RoundRecord], bool] | None = None  # stock and discards are shuffled before play goes on
     hidden: tuple[Hidden, ...] = ()  # cards that are dealt face down

@@ -5,6 +5,14 @@ from __future__ import annotations
 import msgspec
 
 
+class Fee(msgspec.Struct, frozen=True):
+    """What the house takes from a player, whatever the outcome of a round."""
+
+    hand: str
+    cents: int
+    why: str
+
+
 class Payment(msgspec.Struct, frozen=True):
     """One step of a settlement: what a hand wins or loses with one bet. Steps are listed in the order of payment."""
 

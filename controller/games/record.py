@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from controller.games.game import Deal
-from controller.games.payments import Payment
+from controller.games.payments import Fee, Payment
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -17,6 +17,7 @@ class Decided(msgspec.Struct, frozen=True):
     choice: str
     number: int = 0
     kinds: tuple[str, ...] = ()
+    moved: bool = False  # a correction: these cards of the hand belong to another choice than was entered
 
 
 class RoundRecord(msgspec.Struct, frozen=True):
@@ -51,6 +52,13 @@ class SessionEnd(msgspec.Struct, frozen=True):
     carried: dict[str, Any] = {}
 
 
+class Stakes(msgspec.Struct, frozen=True):
+    """What the game remembers when a round begins, such as the chips before each player, and fees that are due then."""
+
+    carried: dict[str, Any]
+    fees: tuple[Fee, ...] = ()
+
+
 class DueCard(msgspec.Struct, frozen=True):
     """The hand that the game's rules call a further card for during the deal; empty if they call for none."""
 
@@ -68,6 +76,7 @@ class PlayerTurn(msgspec.Struct, frozen=True):
     numbers: dict[str, tuple[int, int]] = {}  # the fewest and the most cards, for choices that are about a number
     cards: tuple[str, ...] = ()  # known cards of the hand to choose from, if the choice is about some of them
     enter: dict[str, int] = {}  # for choices with which the player turns cards over: how many
+    in_order: bool = False  # the order in which these are entered says where they lie
     anybody: tuple[str, ...] = ()  # choices that every hand has, whose turn it may be
 
 

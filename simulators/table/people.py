@@ -21,7 +21,7 @@ from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.rules.guards import SOURCE
-from controller.core.rules.script import hand_with_wrong_bets, record_of, turn_of
+from controller.core.rules.script import hand_with_wrong_bets, record_between, record_of, turn_of
 from controller.core.state import due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games import described
@@ -91,15 +91,13 @@ class People:
         """Close the bets, corrected where they must be; if the game needs certain bets, record them first."""
         while hand_with_wrong_bets(self.house.state) and self.chore():
             pass
-        if taken(self.perform(act.CloseBets, seats=seats)):
-            return True
-        needed = described(self.house.state.setup.game).example_bets
-        placed = [
-            taken(self.perform(act.RecordBet, seat=seat, bet=bet, amount=amount))
-            for bet, amount in needed.items()
-            for seat in (self.house.state.seats if seats is None else seats)
-        ]
-        return any(placed) and taken(self.perform(act.CloseBets, seats=seats))
+        state = self.house.state
+        needed = described(state.setup.game).needed_bets
+        for seat in state.seats if seats is None else seats:
+            bets = needed(record_between(state), ledger.seat(seat)) if needed else {}
+            for bet, amount in bets.items():
+                self.perform(act.RecordBet, seat=seat, bet=bet, amount=amount)
+        return taken(self.perform(act.CloseBets, seats=seats))
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Follow the guide until the table is where it should be; False if it does not get there in time."""

@@ -42,8 +42,9 @@ def planned_choice(
             return {"target": turn.hand, "choice": choice, "kinds": every}
         if cards is None:
             continue
-        kinds = [card for card in turn.cards or held()[-number:] if card in cards] if cards else []
-        if kinds or not cards:
+        about = [card for card in turn.cards or held()[-1:] if card in cards]
+        if about or not cards:
+            kinds = about if turn.cards or number else ()  # otherwise the shoe says which card it is
             return {"target": turn.hand, "choice": choice, "kinds": tuple(kinds)}
     return None
 

@@ -16,6 +16,7 @@ from controller.core.actions import Action
 from controller.core.events.event import Entry
 from controller.core.machines import DeviceState, TableState
 from controller.core.rules.guards import blocking
+from controller.core.rules.script import record_between
 from controller.core.setup import Setup
 from controller.core.state import State
 from controller.core.step import ByHand, Offer
@@ -131,8 +132,8 @@ class Robot(People):
         for seat in state.seats if game.must_settle else []:
             if ledger.seat(seat) in state.bets:
                 continue
-            if game.example_bets:
-                found = game.example_bets
+            if game.needed_bets:
+                found = game.needed_bets(record_between(state), ledger.seat(seat))
             else:
                 possible = [bet for bet in game.bets if bet not in game.session_bets]
                 found = {self._rng.choice(possible): self._rng.choice(AMOUNTS)} if possible else {}

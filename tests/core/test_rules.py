@@ -84,6 +84,8 @@ def test_every_rule_has_a_clause_and_every_clause_a_rule_or_a_function_of_the_ga
 # Rules that Dragon Poker does not have.
 OF_OTHER_GAMES = {
     Rule.BETS_CLOSED,
+    Rule.BUTTON,
+    Rule.COLLECTION,
     Rule.CUT_CARD,
     Rule.FOREIGN_CARD,
     Rule.FURTHER_CARDS,
@@ -91,6 +93,7 @@ OF_OTHER_GAMES = {
     Rule.RECONSTRUCT,
     Rule.RESHUFFLE_STOCK,
     Rule.SESSION,
+    Rule.TABLE_STAKES,
     Rule.TOO_FEW_CARDS,
     Rule.TWO_CARDS,
     Rule.VOID_KEEPS,

@@ -6,18 +6,22 @@ from __future__ import annotations
 from controller.core import ledger
 from controller.core.changes.change import changes
 from controller.core.events.play import (
+    ActingResumed,
     BetRecorded,
     CardDue,
     CardsCorrected,
     CardsEntered,
     CardsSeen,
     CutCardAppeared,
+    DecisionCorrected,
     DecisionTakenBack,
     DeckFinished,
     HandDecided,
     HandsReconstructed,
     RoundSettled,
+    SeatLeft,
     SessionEnded,
+    StakesNoted,
     StockReshuffled,
 )
 from controller.core.events.rounds import PlannedStack
@@ -49,9 +53,23 @@ def forget_bets(state: State) -> None:
     state.bets = {hand: bets for hand, bets in stay.items() if bets}
 
 
+@changes(StakesNoted)
+def _noted(state: State, event: StakesNoted) -> None:
+    state.carried = event.carried
+
+
+@changes(SeatLeft)
+def _left(state: State, event: SeatLeft) -> None:
+    state.carried = event.carried
+    state.bets.pop(ledger.seat(event.seat), None)
+    state.seats = [seat for seat in state.seats if seat != event.seat]
+
+
 @changes(CardDue)
 def _due(state: State, event: CardDue) -> None:
-    _now(state).plan.append(PlannedStack(event.target, 1, face_up=event.face_up))
+    round_ = _now(state)
+    round_.plan.append(PlannedStack(event.target, 1, face_up=event.face_up))
+    round_.due += 1
 
 
 @changes(CardsSeen)
@@ -97,9 +115,33 @@ def _entered(state: State, event: CardsEntered) -> None:
 @changes(CardsCorrected)
 def _corrected(state: State, event: CardsCorrected) -> None:
     round_ = _now(state)
-    _remove_kinds(state, round_, event.target, event.was)
-    add_kinds(state, round_, event.target, event.kinds)
-    del round_.plan[round_.dealt + (1 if round_.in_hand else 0) :]  # what was due followed from the wrong card
+    known = round_.kinds[event.target]
+    places = _places(known, event.was)
+    for place, kind in zip(places, event.kinds, strict=True):
+        known[place] = kind
+    deck = state.decks.get(round_.deck)
+    if deck:
+        for was, kind in zip(event.was, event.kinds, strict=True):
+            deck.seen[was] -= 1
+            deck.seen[kind] = deck.seen.get(kind, 0) + 1
+    renamed = dict(zip(event.was, event.kinds, strict=True))
+    for number, one in enumerate(round_.decisions):
+        if one.hand == event.target:
+            kinds = tuple(renamed.get(kind, kind) for kind in one.kinds)
+            round_.decisions[number] = Decided(one.hand, one.choice, one.number, kinds, one.moved)
+    if described(state.setup.game).due_card:  # what was due followed from the wrong card
+        following = round_.dealt + (1 if round_.in_hand else 0)
+        del round_.plan[max(following, len(round_.plan) - round_.due) :]
+        round_.due = 0
+    not_settled(state, round_)
+
+
+def _places(known: list[str], kinds: list[str]) -> list[int]:
+    """Where these cards are among the known ones of a hand; of equal ones, the last."""
+    found: list[int] = []
+    for kind in reversed(kinds):
+        found.insert(0, max(at for at, one in enumerate(known) if one == kind and at not in found))
+    return found
 
 
 @changes(HandsReconstructed)
@@ -167,6 +209,20 @@ def _taken_back(state: State, event: DecisionTakenBack) -> None:
         _remove_kinds(state, round_, event.target, list(last.kinds))
     not_settled(state, round_)
     round_.acted = False
+
+
+@changes(DecisionCorrected)
+def _decision_corrected(state: State, event: DecisionCorrected) -> None:
+    round_ = _now(state)
+    moved = Decided(event.target, event.choice, kinds=tuple(event.kinds), moved=True)
+    round_.decisions.append(moved)
+    round_.before.append(BeforeDecision(len(round_.plan)))
+    not_settled(state, round_)
+
+
+@changes(ActingResumed)
+def _acting_resumed(state: State, event: ActingResumed) -> None:
+    _now(state).acted = False
 
 
 @changes(StockReshuffled)

@@ -35,6 +35,7 @@ from controller.core.events.rounds import (
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.machines import TableState
 from controller.core.state import DealtStack, Round, State
+from controller.games import described
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Dispense
 
@@ -50,7 +51,7 @@ def _seats(state: State, event: SeatsWagered | BetsClosed) -> None:
 def _round(state: State, event: RoundStarted) -> None:
     state.round = Round(event.round, event.deck, Method(event.method), list(event.seats), list(event.plan))
     state.round.button, state.round.last, state.round.started_ms = event.button, event.last, event.at_ms
-    state.button = event.button
+    state.round.button_before, state.button = state.button, event.button
     state.rounds = event.round
     state.rounds_uncounted += 1
     deck = state.decks[event.deck]
@@ -203,6 +204,8 @@ def _answered_misdeal(state: State, event: MisdealAnswered) -> None:
 def _voided(state: State, event: RoundVoided) -> None:
     round_ = _now(state)
     round_.void, round_.keeps = True, event.keeps
+    if described(state.setup.game).button_waits:
+        state.button = round_.button_before  # from which it moves to the same seat
     round_.void_reason, round_.void_clause = event.reason, list(event.why)
     not_settled(state, round_)
     note_void_places(state, round_)

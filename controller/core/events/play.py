@@ -10,7 +10,7 @@ from controller.core.events.event import DeviceFact, Event, PersonEvent
 from controller.core.events.rounds import PlannedStack
 from controller.core.ledger import Move
 from controller.core.names import capital, cards, place_name, spoken
-from controller.games.payments import HandResult, Payment
+from controller.games.payments import Fee, HandResult, Payment
 
 
 class BetRecorded(PersonEvent):
@@ -23,6 +23,29 @@ class BetRecorded(PersonEvent):
 
     def sentence(self) -> str:
         return f"Seat {self.seat}: {f'{self.bet} {self.amount}' if self.amount else f'no {self.bet}'}."
+
+
+class StakesNoted(Event):
+    """What the game remembers when a round begins, and what the house takes from the players."""
+
+    kind = "stakes.noted"
+    carried: dict[str, Any]
+    fees: list[Fee] = msgspec.field(default_factory=list)
+
+    def sentence(self) -> str:
+        fees = (f"{fee.cents / 100:.2f} from {place_name(fee.hand)} ({fee.why})" for fee in self.fees)
+        return f"The house takes {', '.join(fees)}." if self.fees else "What lies before the players is noted."
+
+
+class SeatLeft(PersonEvent):
+    """A player left the game."""
+
+    kind = "seat.left"
+    seat: int
+    carried: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def sentence(self) -> str:
+        return f"The player at seat {self.seat} left the game."
 
 
 class CardDue(Event):
@@ -124,6 +147,30 @@ class DecisionTakenBack(PersonEvent):
 
     def sentence(self) -> str:
         return f"Taken back for {place_name(self.target)}: {spoken(self.choice)}."
+
+
+class DecisionCorrected(PersonEvent):
+    """Cards were entered with the wrong choice: the first belongs to this one; a second one takes its place."""
+
+    kind = "decision.corrected"
+    round: int
+    target: str
+    choice: str
+    kinds: list[str]
+
+    def sentence(self) -> str:
+        which = " for ".join(self.kinds) or "nothing"
+        return f"Corrected for {place_name(self.target)}: {which} to {spoken(self.choice)}."
+
+
+class ActingResumed(Event):
+    """After a correction, somebody has to decide again."""
+
+    kind = "acting.resumed"
+    round: int
+
+    def sentence(self) -> str:
+        return "After the correction, a decision is due."
 
 
 class RoundSettled(Event):

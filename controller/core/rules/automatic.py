@@ -17,7 +17,6 @@ from controller.core.rules.commands import give
 from controller.core.rules.dealing import (
     deal_card_set_aside,
     next_stack,
-    remove_stub_by_hand,
     stub_may_leave,
     waits_for_players,
 )
@@ -41,7 +40,15 @@ from controller.core.rules.guards import (
     usable,
 )
 from controller.core.rules.opening import opening_completed
-from controller.core.rules.play import acted, drawing, ending_session, few_cards_left, settling, too_few_cards
+from controller.core.rules.play import (
+    acted,
+    drawing,
+    ending_session,
+    few_cards_left,
+    resuming_play,
+    settling,
+    too_few_cards,
+)
 from controller.core.rules.script import then
 from controller.core.rules.shuffling import waits_for_shuffler
 from controller.core.state import Round, State, due_deck
@@ -202,7 +209,7 @@ def dealt(d: Decision) -> bool:
 
 @enforces(Rule.STUB_LEAVES)
 def stub_leaving(d: Decision) -> bool:
-    """When no more cards can be dealt, the shoe brings out the stub."""
+    """When no more cards can be dealt, the shoe brings out the stub, or finds that it is empty."""
     state, round_ = d.state, d.round
     if round_.method is not Method.AUTOMATED_SHOE or not stub_may_leave(state, round_):
         return False
@@ -212,10 +219,7 @@ def stub_leaving(d: Decision) -> bool:
     cards = state.decks[round_.deck].cards
     if cards.get(ledger.EXIT):  # the shoe has restarted: only the dealer knows whether the stub was taken
         return False
-    if not cards.get(ledger.SHOE):
-        remove_stub_by_hand(d, "")
-    else:
-        give(d, "shoe", Eject, Rule.STUB_LEAVES, deck=round_.deck, target="stub")
+    give(d, "shoe", Eject, Rule.STUB_LEAVES, deck=round_.deck, target="stub")
     return True
 
 
@@ -284,7 +288,7 @@ RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     TableState.DEALING: (dispensing, dealt, *_ALWAYS),
     TableState.ACTING: (dispensing, stub_leaving, acted, *_ALWAYS),
     TableState.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
-    TableState.CLEARING: (settling, few_cards_left, stub_leaving, completing, *_ALWAYS),
+    TableState.CLEARING: (resuming_play, settling, few_cards_left, stub_leaving, completing, *_ALWAYS),
     TableState.STUB_COUNT: _ALWAYS,
     TableState.VOIDING: _ALWAYS,
     TableState.IDLE: _ALWAYS,

@@ -9,7 +9,7 @@ from controller.core import ledger
 from controller.core.enforcement import enforces
 from controller.core.machines import DeckState, DeviceState
 from controller.core.refusal import Refusal
-from controller.core.state import Deck, State, deck_with_back, due_deck
+from controller.core.state import Deck, Round, State, deck_with_back, due_deck
 from controller.games import rulebook_of
 from controller.games.game import Method
 from controller.games.rulebook import Rule
@@ -256,7 +256,14 @@ def stub_count_due(state: State) -> bool:
     """Whether the stub of the current round must be counted."""
     if state.round is None or state.round.stub_counted:
         return False
-    return state.round.count_wanted or stub_overdue(state) is not None
+    return state.round.count_wanted or nothing_left(state, state.round) or stub_overdue(state) is not None
+
+
+def nothing_left(state: State, round_: Round) -> bool:
+    """Whether people must see that no card is left, because the hands take the whole deck. A shoe sees that itself."""
+    if not state.setup.game.draws or round_.method is Method.AUTOMATED_SHOE:
+        return False
+    return sum(stack.cards for stack in round_.plan) >= state.setup.game.deck_size
 
 
 def hand_needs_shuffler(state: State) -> bool:

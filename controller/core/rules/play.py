@@ -3,13 +3,11 @@
 # mypyc
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from controller.core import ledger
 from controller.core.action import Role
 from controller.core.actions import (
-    CorrectCards,
     DecideHand,
     EndSession,
     EnterCards,
@@ -22,9 +20,9 @@ from controller.core.actions import (
 from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
 from controller.core.events.play import (
+    ActingResumed,
     BetRecorded,
     CardDue,
-    CardsCorrected,
     CardsEntered,
     CutCardAppeared,
     DecisionTakenBack,
@@ -43,6 +41,7 @@ from controller.core.rules.gathering import finish_deck, record_difference
 from controller.core.rules.guards import SOURCE, has_rule
 from controller.core.rules.irregular import unreported, void
 from controller.core.rules.script import (
+    asked_stacks,
     hidden_hands,
     options_of,
     planned,
@@ -110,10 +109,11 @@ def revealed(state: State, round_: Round) -> bool:
 def cards_wanted(state: State, round_: Round, target: str) -> int:
     """How many cards of a hand are face up and not known."""
     there, known = state.decks[round_.deck].cards.get(target, 0), len(round_.kinds.get(target, ()))
-    unseen = round_.unseen.get(target, 0)
-    if unseen or not revealed(state, round_) or target not in turned_over(state, record_of(state, round_)):
-        return unseen
-    return there - known
+    if round_.unseen.get(target):
+        return round_.unseen[target]
+    if not revealed(state, round_):
+        return len(asked_stacks(state, round_, target))
+    return there - known if target in turned_over(state, record_of(state, round_)) else 0
 
 
 def hand_to_enter(state: State, round_: Round) -> str:
@@ -148,28 +148,6 @@ def enter_cards(d: Decision, act: EnterCards) -> Refusal | None:
     if refusal is None:
         d.emit(
             CardsEntered(round=round_.number, deck=round_.deck, target=act.target, kinds=list(act.kinds), who=act.who),
-            Rule.DEALING,
-        )
-    return refusal
-
-
-@handles(CorrectCards)
-def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
-    """The cards that were entered last were others. Only while no card was dealt because of them."""
-    round_ = d.round
-    known = round_.kinds.get(act.target, [])
-    if round_.settled or act.target != round_.entered or len(act.kinds) > len(known) or not act.kinds:
-        return Refusal("these cards cannot be corrected", "they were entered last, and nothing was dealt since")
-    shoe = d.state.devices.get("shoe")
-    if shoe and (shoe.doing or shoe.at_exit):
-        return Refusal("the shoe has put out a card, or is doing so", "it has been taken and entered")
-    was = known[len(known) - len(act.kinds) :]
-    refusal = unknown_cards(d.state, act.kinds, instead_of=was)
-    if refusal is None:
-        d.emit(
-            CardsCorrected(
-                round=round_.number, deck=round_.deck, target=act.target, was=was, kinds=list(act.kinds), who=act.who
-            ),
             Rule.DEALING,
         )
     return refusal
@@ -244,6 +222,15 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
     return None
 
 
+def resuming_play(d: Decision) -> bool:
+    """After a correction, a decision is due that was not before. An automatic rule: True if it decided anything."""
+    state, round_ = d.state, d.round
+    if not described(state.setup.game).must_decide or round_.settled or turn_of(state, round_) is None:
+        return False
+    d.emit(ActingResumed(round=round_.number), Rule.DECISIONS)
+    return True
+
+
 @enforces(Rule.REVEAL_DEALER)
 def acted(d: Decision) -> bool:
     """Every decision that the game wants has been made. An automatic rule: True if it decided anything."""
@@ -252,16 +239,10 @@ def acted(d: Decision) -> bool:
         return False
     if reshuffle_due(state):
         return False
-    if turn_of(state, round_) is not None or any(_asked(state, round_)):
+    if turn_of(state, round_) is not None or asked_stacks(state, round_):
         return False
     d.emit(AllActed(round=round_.number, then=then(state, StepType.ACT), who=""), Rule.REVEAL_DEALER)
     return True
-
-
-def _asked(state: State, round_: Round) -> Iterator[bool]:
-    """The stacks of this round whose cards the shoe has been asked for, and has not named yet."""
-    for device in state.devices.values():
-        yield from (stack.wanted for stack in device.dealt if stack.round == round_.number and stack.wanted)
 
 
 @handles(TakeBackDecision)

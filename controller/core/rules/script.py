@@ -15,7 +15,7 @@ from controller.core.machines import TableState
 from controller.core.names import place_name
 from controller.core.refusal import Refusal
 from controller.core.rules.guards import SOURCE
-from controller.core.state import Round, State
+from controller.core.state import DealtStack, Round, State
 from controller.games import described, rulebook_of
 from controller.games.description import StepType
 from controller.games.game import Deal
@@ -116,7 +116,22 @@ def planned(deal: Deal, hand: str, held: bool = False) -> PlannedStack:
 def turn_of(state: State, round_: Round) -> PlayerTurn | None:
     """Who decides now; None if nobody does, or if the game leaves it to the dealer."""
     game = described(state.setup.game)
-    return game.turn(record_of(state, round_)) if game.turn else None
+    turn = game.turn(record_of(state, round_)) if game.turn else None
+    if turn and turn.enter and not turn.in_order and _known_to_shoe(state, round_, turn.hand):
+        return msgspec.structs.replace(turn, enter={})
+    return turn
+
+
+def asked_stacks(state: State, round_: Round, hand: str = "") -> list[DealtStack]:
+    """The stacks of this round, or of one hand, whose cards the shoe has been asked for and has not named yet."""
+    stacks = (stack for device in state.devices.values() for stack in device.dealt)
+    return [stack for stack in stacks if stack.wanted and stack.round == round_.number and hand in ("", stack.target)]
+
+
+def _known_to_shoe(state: State, round_: Round, hand: str) -> bool:
+    """Whether the shoe will say which cards a hand turns over, so that nobody has to enter them."""
+    stacks = (stack for device in state.devices.values() for stack in device.dealt)
+    return any(stack.round == round_.number and stack.target == hand and not stack.wanted for stack in stacks)
 
 
 def refused_by_game(state: State, fault: str, possible_when: str, rule: Rule) -> Refusal:

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from controller.core import ledger
-from controller.core.actions import CloseBets, Wager
+from controller.core.actions import CloseBets, LeaveSeat, Wager
 from controller.core.decision import Decision, Refusal, handles
 from controller.core.enforcement import enforces
+from controller.core.events.play import SeatLeft, StakesNoted
 from controller.core.events.rounds import PlannedStack, RoundStarted
 from controller.core.events.table import BetsClosed, SeatsWagered
 from controller.core.names import plural
 from controller.core.rules.guards import cannot_start
-from controller.core.rules.script import options_of, planned, refused_by_game, wrong_bets
+from controller.core.rules.script import options_of, planned, record_between, refused_by_game, wrong_bets
 from controller.core.state import State, due_deck, next_back
 from controller.games import described
 from controller.games.game import PLAYERS, Method
@@ -53,11 +54,12 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
     )
     if refusal:
         return refusal
-    d.emit(BetsClosed(seats=sorted(seats), who=act.who), Rule.DEALING, Rule.BETS_CLOSED)
     deck = due_deck(state)
     last = not state.setup.game.keeps_dealing or state.decks[deck].rounds_left == 1
     button = _next_button(state, seats)
     order = in_dealing_order(seats, button, state.setup.game.most_hands)
+    d.emit(BetsClosed(seats=sorted(seats), who=act.who), Rule.DEALING, Rule.BETS_CLOSED)
+    _note_stakes(d, order)
     d.emit(
         RoundStarted(
             round=state.rounds + 1,
@@ -71,7 +73,35 @@ def close_bets(d: Decision, act: CloseBets) -> Refusal | None:
             last=last and state.setup.game.keeps_dealing,
         ),
         Rule.DEALING,
+        *([Rule.BUTTON] if button else []),
     )
+    return None
+
+
+@enforces(Rule.COLLECTION, Rule.TABLE_STAKES)
+def _note_stakes(d: Decision, order: list[int]) -> None:
+    """What the game notes when a round begins, and the fees that are due by the table's clock."""
+    game = described(d.state.setup.game)
+    noted = game.stakes(_before_the_deal(d.state, order, int(d.now_ms))) if game.stakes else None
+    if noted:
+        rule = Rule.COLLECTION if noted.fees else Rule.TABLE_STAKES
+        d.emit(StakesNoted(carried=noted.carried, fees=list(noted.fees)), rule)
+
+
+@enforces(Rule.TABLE_STAKES)
+@handles(LeaveSeat)
+def leave_seat(d: Decision, act: LeaveSeat) -> Refusal | None:
+    """A player takes the chips and leaves; whoever sits down there next begins as a new player."""
+    refusal = invalid_seats(d.state, (act.seat,))
+    if refusal:
+        return refusal
+    game = described(d.state.setup.game)
+    carried = game.leave(record_between(d.state), ledger.seat(act.seat)) if game.leave else None
+    if carried is None:
+        return Refusal(
+            f"seat {act.seat} is not in the game", "a player who is in the game is named", (Rule.TABLE_STAKES,)
+        )
+    d.emit(SeatLeft(seat=act.seat, carried=carried, who=act.who), Rule.TABLE_STAKES)
     return None
 
 
@@ -93,14 +123,18 @@ def _cannot_play(state: State, seats: tuple[int, ...]) -> Refusal | None:
     return refused_by_game(state, fault, "it has been put right", Rule.BETS) if fault else None
 
 
+@enforces(Rule.BUTTON)
 def _next_button(state: State, seats: tuple[int, ...]) -> int:
     """The seat that has the button in the next round: clockwise, the next that plays. 0 if the game has no button."""
     if not state.setup.game.has_button:
         return 0
-    ordered = sorted(seats)
-    return next((seat for seat in ordered if seat > state.button), ordered[0])
+    takes = described(state.setup.game).takes_button
+    record = record_between(state)
+    able = [seat for seat in sorted(seats) if takes is None or takes(record, ledger.seat(seat))] or sorted(seats)
+    return next((seat for seat in able if seat > state.button), able[0])
 
 
+@enforces(Rule.BUTTON)
 def in_dealing_order(seats: tuple[int, ...], button: int, most: int = 0) -> list[int]:
     """The seats clockwise: from the dealer's left, or from the left of the button, whose own seat is last.
 
@@ -127,7 +161,7 @@ def _plan(state: State, seats: list[int]) -> list[PlannedStack]:
     return plan
 
 
-def _before_the_deal(state: State, seats: list[int]) -> RoundRecord:
+def _before_the_deal(state: State, seats: list[int], now_ms: int = 0) -> RoundRecord:
     """What a game knows when it decides how this round is dealt."""
     return RoundRecord(
         seats=tuple(seats),
@@ -137,4 +171,5 @@ def _before_the_deal(state: State, seats: list[int]) -> RoundRecord:
         options=options_of(state),
         carried=state.carried,
         method=str(state.method),
+        now_ms=now_ms,
     )

@@ -20,7 +20,7 @@ are read here:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -336,33 +336,7 @@ def _payments(
             yield Payment(award.place, award.bet, outcome, amount, payer.place)
 
 
-# --- seats, stakes and fees -------------------------------------------------------------------------------------------
-
-
-def dealt_in(seated: Sequence[str], holder: str, sitting_out: Collection[str] = ()) -> tuple[str, ...]:
-    """Who is dealt to, in the order of positions: the holder of the buttons and up to three more clockwise.
-
-    `seated` goes clockwise around the table. Of five players, the fifth comes in if one of the others sits out.
-    ValueError: the holder is not at the table or sits out; move the buttons on first.
-    """
-    if holder not in seated or holder in sitting_out:
-        raise ValueError(f"{holder} has the buttons but is not playing; move them to the next player first")
-    playing = [seat for seat in _clockwise(seated, holder) if seat not in sitting_out]
-    return tuple(playing[:MOST_HANDS])
-
-
-def next_holder(seated: Sequence[str], holder: str, sitting_out: Collection[str] = ()) -> str:
-    """Who has the buttons in the next round: the next player clockwise who does not sit out.
-
-    ValueError: the holder is not at the table, or nobody is left to play.
-    """
-    if holder not in seated:
-        raise ValueError(f"{holder} has the buttons but is not at the table")
-    around = _clockwise(seated, holder)
-    playing = [seat for seat in (*around[1:], holder) if seat not in sitting_out]
-    if not playing:
-        raise ValueError("everybody sits out; nobody can have the buttons")
-    return playing[0]
+# --- stakes and fees --------------------------------------------------------------------------------------------------
 
 
 def may_be_dealt_in(stack: int, point: int) -> bool:
@@ -383,8 +357,3 @@ def collection_fee_cents(schedule: CollectionSchedule, minute: float) -> int:
     if not 0 <= minute < DOWN_MIN:
         raise ValueError(f"minute {minute}: a down has {DOWN_MIN} minutes, counted from 0")
     return schedule.fee_dollars * (100 if minute < HALF_FEE_MIN else 50)
-
-
-def _clockwise(seated: Sequence[str], first: str) -> tuple[str, ...]:
-    start = seated.index(first)
-    return (*seated[start:], *seated[:start])

@@ -9,14 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from controller.games.board import BoardBlock
-from controller.games.description import Description, Hidden, StepType
+from controller.games.description import Description, Hidden, Irregularity, StepType
 from controller.games.face_up.odds import odds
 from controller.games.face_up.pay import (
     COLLECTION,
+    DOWN_MIN,
+    HALF_FEE_MIN,
     MOST_HANDS,
     FinishedHand,
     Segment,
     Segments,
+    collection_fee_cents,
     enters_fantasy_land,
     is_foul,
     least_buy_in,
@@ -27,13 +30,15 @@ from controller.games.face_up.pay import (
 )
 from controller.games.face_up.rulebook import RULEBOOK
 from controller.games.game import PLAYERS, Deal, Game, Method
-from controller.games.payments import Payment
-from controller.games.record import Consequence, Decided, PlayerTurn, RoundRecord
+from controller.games.payments import Fee, Payment
+from controller.games.record import Consequence, Decided, PlayerTurn, RoundRecord, Stakes
+from controller.games.rulebook import Rule
 from controller.games.standard_cards import KINDS
 
 HAND, FIRST_CARDS = 13, 5
-STACK, FEE, SECOND_HAND = "stack", "collection", "second hand of seat"
+STACK, SECOND_HAND = "stack", "second hand of seat"
 SET, SHOW, SWEEP, NO_SWEEP = "set", "show", "clean sweep", "no sweep"
+DOWN_MS = DOWN_MIN * 60_000
 ROOM = {Segment.BACK: 5, Segment.MIDDLE: 5, Segment.FRONT: 3}
 _INITIAL = (Deal(PLAYERS, 1, face_up=True),) * FIRST_CARDS
 
@@ -56,6 +61,9 @@ GAME = Game(
 def _options_fault(options: dict[str, Any]) -> str:
     if options["schedule"] not in COLLECTION:
         return f"schedule: found {options['schedule']!r}; expected a collection schedule from 1 to {len(COLLECTION)}"
+    most = options["most_buy_in"]
+    if not isinstance(most, int) or 0 != most < least_buy_in(COLLECTION[options["schedule"]].limit_dollars):
+        return f"most_buy_in: found {most!r}; expected dollars, at least thirty times the limit, or 0 for no maximum"
     return ""
 
 
@@ -82,10 +90,9 @@ def _owner(record: RoundRecord, hand: str) -> str:
 
 def _bets_fault(record: RoundRecord, hand: str) -> str:
     bets = record.wagers[hand]
-    fee = COLLECTION[record.options["schedule"]].fee_dollars
-    if FEE in bets and bets[FEE] * 2 not in (fee, 2 * fee):
-        return f"the fee is {fee} dollars, or half of it after 20 minutes"
-    stacks = record.carried.get("stacks", {})
+    stacks, most = record.carried.get("stacks", {}), record.options["most_buy_in"]
+    if most and bets.get(STACK, 0) > max(most, stacks.get(hand, 0)):
+        return f"a stack is bought up to {most}"
     if STACK in bets and hand in stacks and bets[STACK] < stacks[hand]:
         return f"no chips are taken from the table: the stack is {stacks[hand]}"
     if STACK in bets and hand not in stacks and bets[STACK] < least_buy_in(_point(record)):
@@ -93,9 +100,19 @@ def _bets_fault(record: RoundRecord, hand: str) -> str:
     return ""
 
 
+def _needed_bets(record: RoundRecord, hand: str) -> dict[str, int]:
+    """A buy-in of sixty points, for a player who has too little to be dealt in."""
+    point = _point(record)
+    enough = _owner(record, hand) != hand or may_be_dealt_in(_stack(record, hand), point)
+    return {} if enough else {STACK: 2 * least_buy_in(point)}
+
+
 def _seats_fault(record: RoundRecord) -> str:
     hands = [f"seat{seat}" for seat in record.seats]
     owners = [_owner(record, hand) for hand in hands]
+    for hand, owner in zip(hands, owners, strict=True):
+        if owner != hand and (owner not in hands or _owner(record, owner) != owner):
+            return f"{_name(hand)} is a second hand of {owner.replace('seat', 'seat ')}, which has no first one"
     two_each = len(hands) == MOST_HANDS and sorted(owners.count(owner) for owner in set(owners)) == [2, 2]
     if len(set(owners)) < len(owners) and not two_each:
         return "only two players may play two hands each"
@@ -103,6 +120,50 @@ def _seats_fault(record: RoundRecord) -> str:
         if not may_be_dealt_in(_stack(record, owner), _point(record)):
             return f"the stack of {owner.replace('seat', 'seat ')} is less than nine points"
     return ""
+
+
+def _takes_button(record: RoundRecord, hand: str) -> bool:
+    """The buttons go from player to player, past second hands."""
+    return _owner(record, hand) == hand
+
+
+def _stakes(record: RoundRecord) -> Stakes | None:
+    """What lies before the players, and the fees of those who play for the first time in this down.
+
+    A down begins with the first round, and with the first one after the last down is over.
+    """
+    now, began = record.now_ms, record.carried.get("down", 0)
+    paid: list[str] = record.carried.get("paid", [])
+    if "down" not in record.carried or now - began >= DOWN_MS:
+        began, paid = now, []
+    entered = {hand: bets[STACK] for hand, bets in record.wagers.items() if STACK in bets}
+    stacks = {**record.carried.get("stacks", {}), **entered}
+    since = {hand: record.carried.get("since", {}).get(hand, now) for hand in stacks}
+    players = dict.fromkeys(_owner(record, hand) for hand in _hands(record))
+    owing = [player for player in players if player not in paid]
+    if not entered and not owing:
+        return None
+    fees = tuple(_fee(record, player, max(since[player] - began, 0)) for player in owing)
+    noted = {"stacks": stacks, "since": since, "down": began, "paid": [*paid, *owing]}
+    return Stakes({**record.carried, **noted}, fees)
+
+
+def _fee(record: RoundRecord, player: str, entered_ms: int) -> Fee:
+    """The fee of a player who entered the game so long after the beginning of the down."""
+    schedule, minute = COLLECTION[record.options["schedule"]], entered_ms / 60_000
+    when = f"half: came after minute {HALF_FEE_MIN}" if minute >= HALF_FEE_MIN else f"for {DOWN_MIN} minutes"
+    return Fee(player, collection_fee_cents(schedule, minute), when)
+
+
+def _leave(record: RoundRecord, player: str) -> dict[str, Any] | None:
+    """What is remembered when a player has left."""
+    if player not in record.carried.get("stacks", {}):
+        return None
+    left: dict[str, Any] = {**record.carried, "paid": [one for one in record.carried["paid"] if one != player]}
+    for name in ("stacks", "since"):
+        left[name] = {hand: value for hand, value in left[name].items() if hand != player}
+    left["fantasy"] = {hand: owner for hand, owner in left.get("fantasy", {}).items() if owner != player}
+    return left
 
 
 # --- the deal ---------------------------------------------------------------------------------------------------------
@@ -114,8 +175,16 @@ def _hands(record: RoundRecord) -> list[str]:
 
 
 def _in_fantasy_land(record: RoundRecord) -> list[str]:
-    there = record.carried.get("fantasy", [])
-    return [hand for hand in _hands(record) if hand in there]
+    """The hands that are in fantasy land: those that earned it; with one hand only, a player who earned it with two."""
+    earned: dict[str, str] = record.carried.get("fantasy", {})
+    found = []
+    for hand in _hands(record):
+        player = _owner(record, hand)
+        mine = [one for one in _hands(record) if _owner(record, one) == player]
+        there = [one for one, owner in earned.items() if owner == player]
+        if hand in there or (there and not set(there) & set(mine) and hand == mine[0]):
+            found.append(hand)
+    return found
 
 
 def _others(record: RoundRecord) -> list[str]:
@@ -140,13 +209,43 @@ def placed(record: RoundRecord, hand: str) -> dict[Segment, list[str]]:
     found: dict[Segment, list[str]] = {segment: [] for segment in Segment}
     singles = iter(record.kinds.get(hand, ())[FIRST_CARDS:])
     for one in record.decisions_of(hand):
-        if one.choice == SHOW:
-            back, middle = one.kinds[:5], one.kinds[5:10]
-            return {Segment.BACK: list(back), Segment.MIDDLE: list(middle), Segment.FRONT: list(one.kinds[10:])}
-        if one.choice in tuple(Segment):
-            first = sum(map(len, found.values())) < FIRST_CARDS
-            found[Segment(one.choice)] += one.kinds if first else [next(singles, "")]
+        if one.moved:
+            _move(found, Segment(one.choice), *one.kinds)
+        elif one.choice == SHOW:
+            for segment, first in ((Segment.BACK, 0), (Segment.MIDDLE, 5), (Segment.FRONT, 10)):
+                found[segment] = list(one.kinds[first : first + ROOM[segment]])
+        elif one.choice in tuple(Segment):
+            initial = sum(map(len, found.values())) < FIRST_CARDS
+            found[Segment(one.choice)] += one.kinds if initial else [next(singles, "")]
     return found
+
+
+def _segment_with(there: dict[Segment, list[str]], kind: str) -> Segment | None:
+    return next((segment for segment, kinds in there.items() if kind in kinds), None)
+
+
+def _move(there: dict[Segment, list[str]], segment: Segment, kind: str, other: str = "") -> None:
+    """A card is in this segment after all; the other one, if there is one, is where that card was thought to be."""
+    was = _segment_with(there, kind)
+    assert was, "a correction of a card that is not there"
+    there[was].remove(kind)
+    there[segment].append(kind)
+    if other:
+        there[segment].remove(other)
+        there[was].append(other)
+
+
+def _correct(record: RoundRecord, decided: Decided) -> str:
+    """Why a card cannot be in this segment instead. Only the entry is corrected: a card that is placed stays there."""
+    there, known = placed(record, decided.hand), decided.choice in tuple(Segment)
+    segments = [_segment_with(there, kind) for kind in decided.kinds]
+    if not known or not 1 <= len(segments) <= 2 or None in segments or segments[0] == decided.choice:
+        return "no card of this hand was entered in another segment"
+    if len(segments) == 2 and segments[1] != decided.choice:
+        return f"the second card is not in the {decided.choice}"
+    if len(segments) == 1 and len(there[Segment(decided.choice)]) >= ROOM[Segment(decided.choice)]:
+        return f"the {decided.choice} is full: a card of it must be in the {segments[0]}"
+    return ""
 
 
 def _number_placed(record: RoundRecord, hand: str) -> int:
@@ -174,8 +273,11 @@ def _turn(record: RoundRecord) -> PlayerTurn | None:
             return PlayerTurn(hand, _room(record, hand), f"{_name(hand)} places its first cards.", why, cards=left)
     for hand in _others(record):
         if record.held[hand] > _number_placed(record, hand):
+            if any("" in kinds for kinds in placed(record, hand).values()):
+                return None  # the shoe has been asked for the card before this one
             rooms = _room(record, hand)
-            enter = {str(room): 1 for room in rooms}
+            seen = len(record.kinds.get(hand, ())) > _number_placed(record, hand)
+            enter = {} if seen else {str(room): 1 for room in rooms}
             return PlayerTurn(
                 hand, rooms, f"{_name(hand)} places the card face up.", "Once placed, it is set.", enter=enter
             )
@@ -188,11 +290,14 @@ def _show_turn(record: RoundRecord) -> PlayerTurn | None:
     for hand in _in_fantasy_land(record):
         if len(record.decisions_of(hand)) < 2:
             why = "Enter its cards in this order: back, middle, front."
-            return PlayerTurn(hand, (SHOW,), f"{_name(hand)} turns its hand over.", why, enter={SHOW: HAND})
+            text = f"{_name(hand)} turns its hand over."
+            return PlayerTurn(hand, (SHOW,), text, why, enter={SHOW: HAND}, in_order=True)
     return None
 
 
 def _sweep_turn(record: RoundRecord) -> PlayerTurn | None:
+    if any(len(record.kinds.get(hand, ())) < HAND for hand in _hands(record)):
+        return None  # the shoe has been asked for the last cards, and has not named them yet
     for hand in _hands(record):
         asked = any(one.choice in (SWEEP, NO_SWEEP) for one in record.decisions_of(hand))
         if not asked and sweep_of(segments_of(record, hand)):
@@ -280,13 +385,14 @@ def _carry(record: RoundRecord) -> dict[str, Any]:
     for payment in _settle(record):
         stacks[_owner(record, payment.hand)] += payment.net
         stacks[_owner(record, payment.other)] -= payment.net
-    was_there = _in_fantasy_land(record)
-    there = []
+    was_there, players = _in_fantasy_land(record), {one.player for one in hands}
+    earned: dict[str, str] = record.carried.get("fantasy", {})
+    there = {hand: player for hand, player in earned.items() if player not in players}  # they did not play
     for one in hands:
         stays = stays_in_fantasy_land if one.place in was_there else enters_fantasy_land
         if stays(one.segments):
-            there.append(one.place)
-    return {"stacks": stacks, "fantasy": there}
+            there[one.place] = one.player
+    return {**record.carried, "stacks": stacks, "fantasy": there}
 
 
 def _board(record: RoundRecord) -> list[BoardBlock]:
@@ -294,7 +400,17 @@ def _board(record: RoundRecord) -> list[BoardBlock]:
     for hand in _hands(record):
         rows = {str(segment): tuple(kinds) for segment, kinds in placed(record, hand).items()}
         blocks.append(BoardBlock(_name(hand), figure=str(_stack(record, _owner(record, hand))), hand=hand, cards=rows))
-    return blocks
+    return [*blocks, _collection(record)]
+
+
+def _collection(record: RoundRecord) -> BoardBlock:
+    """What a point is worth, and who has paid the fee for this down."""
+    schedule = COLLECTION[record.options["schedule"]]
+    over = record.now_ms - record.carried.get("down", 0) >= DOWN_MS
+    paid = [] if over else record.carried.get("paid", [])
+    who = ", ".join(_name(player).lower() for player in paid) or "nobody"
+    fee = f"{schedule.fee_dollars} dollars for {DOWN_MIN} minutes; paid: {who}"
+    return BoardBlock("Collection", lines=(f"a point is {schedule.limit_dollars} dollars", fee))
 
 
 DESCRIPTION = Description(
@@ -302,17 +418,24 @@ DESCRIPTION = Description(
     rulebook=RULEBOOK,
     script=(StepType.DEAL, StepType.ACT, StepType.SETTLE),
     prompts={StepType.SETTLE: ("Compare the hands, settle, and collect the cards.", "")},
-    options={"schedule": 2},
+    options={"schedule": 2, "most_buy_in": 0},
     options_fault=_options_fault,
-    bets=(STACK, FEE, SECOND_HAND),
+    ask_for_bets="Enter new stacks, then begin the round.",
+    bets=(STACK, SECOND_HAND),
     bets_fault=_bets_fault,
     seats_fault=_seats_fault,
-    example_bets={STACK: 300},
+    button_waits=True,
+    takes_button=_takes_button,
+    stakes=_stakes,
+    leave=_leave,
+    needed_bets=_needed_bets,
     deals=_deals,
     must_decide=True,
     must_settle=True,
+    irregularities={"foreign card": Irregularity("a card of another deck is among them", Rule.FOREIGN_CARD)},
     turn=_turn,
     decide=_decide,
+    correct=_correct,
     hidden=(
         Hidden("each further card", tuple(Segment), "when it is placed"),
         Hidden("a hand in fantasy land", (SHOW,), "after all others are complete"),
