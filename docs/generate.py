@@ -17,10 +17,11 @@ from controller.api import available_actions, rulebook
 from controller.api.openapi import describe
 from controller.core.events import KINDS
 from controller.core.machines import MACHINES, StateMachine
+from controller.core.setup import DEALT_HOW, Setup, ShufflerKind, setup_fault
 from controller.core.state import State
-from controller.games import GAMES, RULEBOOK
+from controller.games import GAMES, RULEBOOK, game_with
 from controller.games.description import Description
-from controller.games.game import PLAYERS
+from controller.games.game import PLAYERS, Method
 from firmware_bridge.connection import STAGES, Stage
 from firmware_bridge.tools.conform import OUTSIDE, POINTS
 from firmware_bridge.wire.messages import (
@@ -299,6 +300,44 @@ def hidden_table() -> str:
     return "\n".join(out)
 
 
+SHUFFLERS: dict[str, ShufflerKind | None] = {
+    "no shuffler": None,
+    "plain": ShufflerKind(),
+    "counts": ShufflerKind(counts=True),
+    "counts, feeds a shoe": ShufflerKind(counts=True, feeds_shoe=True),
+    "recognises": ShufflerKind(counts=True, recognises=True),
+    "reshuffles by itself": ShufflerKind(counts=True, reshuffles=True),
+}
+
+
+def set_up_table() -> str:
+    """Of every game: with how many decks each dealing method and each kind of shuffler is allowed, or why it is not."""
+    out = [f"| game | dealt | {' | '.join(SHUFFLERS)} |", f"| --- | --- |{' --- |' * len(SHUFFLERS)}"]
+    for found in GAMES.values():
+        for method in Method:
+            cells = [_decks_allowed(found, method, kind) for kind in SHUFFLERS.values()]
+            out.append(f"| {found.game.name} | {DEALT_HOW[method]} | {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+def _decks_allowed(found: Description, method: Method, shuffler: ShufflerKind | None) -> str:
+    options = dict(found.example_options)
+    game = game_with(found, options)
+    one = Setup(method, ("red",), shuffler, seats=game.most_seats, game=game, options=options)
+    faults = [setup_fault(msgspec.structs.replace(one, backs=backs)) for backs in (("red",), ("red", "blue"))]
+    allowed = [str(number) for number, fault in enumerate(faults, 1) if fault is None]
+    return " or ".join(allowed) or "no ({})".format(", ".join(faults[0].rules) if faults[0] else "")
+
+
+def odds_table() -> str:
+    """Every bet of every game by each of its paytables, with what the house keeps."""
+    out = ["| game | bet | paytable | edge | of |", "| --- | --- | --- | ---: | --- |"]
+    for found in GAMES.values():
+        for bet in found.odds() if found.odds else ():
+            out.append(f"| {found.game.name} | {bet.bet} | {bet.paytable} | {float(bet.edge):.4%} | {bet.unit} |")
+    return "\n".join(out)
+
+
 def _face_up(found: Description) -> str:
     """Which cards of a round are dealt face up."""
     (dealt, *_) = found.game.programme.values()
@@ -371,7 +410,8 @@ PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
     "simulators.md": {"faults": fault_table},
     "design.md": {"packages": package_diagram, "stages": stage_diagram},
     "journal.md": {"events": event_table},
-    "games.md": {"hidden": hidden_table},
+    "games.md": {"hidden": hidden_table, "set-ups": set_up_table},
+    "odds.md": {"odds": odds_table},
     "rules.md": {"rules": rule_table},
     "table.md": {machine.name: functools.partial(machine_diagram, machine) for machine in MACHINES},
 }

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from controller.core.enforcement import enforces
-from controller.core.names import spoken, stored_name
+from controller.core.names import stored_name
 from controller.core.refusal import Refusal
 from controller.games import described, rulebook_of
 from controller.games.dragon_poker.cards import DRAGON_POKER
@@ -83,119 +83,154 @@ _ADDED_TO_GAMES: Final = ("keeps_dealing", "draws", "fewest_seats", "has_button"
 _USUAL: Final = {"fewest_seats": 1, "packed": 1}
 
 
+class SetupFault(Refusal, frozen=True):
+    """Why a set-up is not allowed."""
+
+    key: str = ""  # in the configuration
+
+
 @enforces(Rule.SEATS)
-def _seats(setup: Setup) -> Refusal | None:
+def _seats(setup: Setup) -> SetupFault | None:
     if 1 <= setup.seats <= setup.game.most_seats:
         return None
-    return Refusal(
+    return SetupFault(
         f"the table has {setup.seats} player positions; {setup.game.name} has at most {setup.game.most_seats}",
         f"1 to {setup.game.most_seats} positions are set up",
         (Rule.SEATS,),
+        key="table.seats",
     )
 
 
 @enforces(Rule.DECK_COMPOSITION)
-def _game(setup: Setup) -> Refusal | None:
+def _game(setup: Setup) -> SetupFault | None:
     fault = game_fault(setup.game)
     if fault:
-        return Refusal(fault, "the composition of the deck is correct", (Rule.DECK_COMPOSITION,))
-    if setup.method not in setup.game.programme:
-        known = " or ".join(spoken(method) for method in setup.game.programme)
-        return Refusal(
-            f"{setup.game.name} is not dealt by {spoken(setup.method)}",
-            f"the dealing method is {known}",
-            (Rule.DEALING,),
-        )
-    if setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
-        return Refusal("a full table needs more cards than a deck has", "fewer positions are set up", (Rule.SEATS,))
+        return SetupFault(fault, "the composition of the deck is correct", (Rule.DECK_COMPOSITION,), key="table.game")
+    if setup.method in setup.game.programme and setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
+        reason = "a full table needs more cards than a deck has"
+        return SetupFault(reason, "fewer positions are set up", (Rule.SEATS,), key="table.seats")
     return None
 
 
+DEALT_HOW: Final = {
+    Method.AUTOMATED_SHOE: "from an automated shoe",
+    Method.MANUAL_SHOE: "from a manual shoe",
+    Method.HAND: "by hand",
+}
+
+
+@enforces(Rule.DEAL_STACKS)
+def no_such_method(game: Game, method: Method) -> Refusal | None:
+    """Refuse a dealing method that the game does not have."""
+    if method in game.programme:
+        return None
+    known = " or ".join(DEALT_HOW[one] for one in game.programme)
+    return Refusal(f"{game.name} is not dealt {DEALT_HOW[method]}", f"it is dealt {known}", (Rule.DEAL_STACKS,))
+
+
+def _method(setup: Setup) -> SetupFault | None:
+    found = no_such_method(setup.game, setup.method)
+    return SetupFault(found.reason, found.possible_when, found.rules, key="table.method") if found else None
+
+
 @enforces(Rule.TWO_DECKS)
-def _two_decks(setup: Setup) -> Refusal | None:
+def _two_decks(setup: Setup) -> SetupFault | None:
     needs_shuffler = Rule.TWO_DECKS in rulebook_of(setup.game).rules
     if len(setup.backs) == 1 or (len(setup.backs) == 2 and (setup.shuffler or not needs_shuffler)):
         return None
     if len(setup.backs) != 2:
-        return Refusal(f"{len(setup.backs)} decks are set up", "one or two decks are set up", (Rule.TWO_DECKS,))
-    return Refusal(
-        "two decks are set up without an automated shuffler", "a shuffler or only one deck is set up", (Rule.TWO_DECKS,)
+        reason = f"{len(setup.backs)} decks are set up"
+        return SetupFault(reason, "one or two decks are set up", (Rule.TWO_DECKS,), key="table.backs")
+    return SetupFault(
+        "two decks are set up without an automated shuffler",
+        "a shuffler or only one deck is set up",
+        (Rule.TWO_DECKS,),
+        key="table.backs",
     )
 
 
 @enforces(Rule.BACKS_DIFFER)
-def _backs(setup: Setup) -> Refusal | None:
+def _backs(setup: Setup) -> SetupFault | None:
     backs = {stored_name(back) for back in setup.backs}
     if len(backs) == len(setup.backs) and all(backs):
         return None
-    return Refusal("the two decks have backs of the same colour", "the backs differ", (Rule.BACKS_DIFFER,))
+    reason = "the two decks have backs of the same colour"
+    return SetupFault(reason, "the backs differ", (Rule.BACKS_DIFFER,), key="table.backs")
 
 
 @enforces(Rule.HAND_NEEDS_SHUFFLER, Rule.DEALING)
-def _hand(setup: Setup) -> Refusal | None:
+def _hand(setup: Setup) -> SetupFault | None:
     if (
         setup.method is not Method.HAND
         or setup.shuffler
         or Rule.HAND_NEEDS_SHUFFLER not in rulebook_of(setup.game).rules
     ):
         return None
-    return Refusal("dealing from the hand requires a shuffler", "a shuffler is set up", (Rule.HAND_NEEDS_SHUFFLER,))
+    reason = "dealing from the hand requires a shuffler"
+    return SetupFault(reason, "a shuffler is set up", (Rule.HAND_NEEDS_SHUFFLER,), key="table.method")
 
 
 @enforces(Rule.FEED_SHOE)
-def _feeding(setup: Setup) -> Refusal | None:
+def _feeding(setup: Setup) -> SetupFault | None:
     if setup.method is not Method.HAND or not (setup.shuffler and setup.shuffler.feeds_shoe):
         return None
-    return Refusal(
+    return SetupFault(
         "the shuffler feeds a shoe, but dealing from the hand uses none",
         "a shoe is used",
         (Rule.FEED_SHOE, Rule.DEALING),
+        key="shuffler.feeds_shoe",
     )
 
 
 @enforces(Rule.SELF_RESHUFFLING)
-def _self_reshuffling(setup: Setup) -> Refusal | None:
+def _self_reshuffling(setup: Setup) -> SetupFault | None:
     if not setup.shuffler or setup.shuffler.counts or not (setup.shuffler.reshuffles or setup.shuffler.recognises):
         return None
-    return Refusal(
+    return SetupFault(
         "a device that reshuffles or recognises cards must also count them",
         "the device counts them",
         (Rule.SELF_RESHUFFLING,),
+        key="shuffler.counts",
     )
 
 
 @enforces(Rule.DEALER_STACK)
-def _holding(setup: Setup) -> Refusal | None:
-    if not setup.hold_dealer or setup.method is Method.AUTOMATED_SHOE:
+def _holding(setup: Setup) -> SetupFault | None:
+    if not setup.hold_dealer:
         return None
-    return Refusal(
-        "only an automated shoe can hold the dealer's stack", "an automated shoe is used", (Rule.DEALER_STACK,)
-    )
+    key, rules = "table.hold_dealer", (Rule.DEALER_STACK,)
+    if not any(deal.last for deals in setup.game.programme.values() for deal in deals):
+        return SetupFault(f"{setup.game.name} has no stack of the dealer's", "no stack is held", rules, key=key)
+    if setup.method is Method.AUTOMATED_SHOE:
+        return None
+    return SetupFault("only an automated shoe can hold the dealer's stack", "an automated shoe is used", rules, key=key)
 
 
-def _options(setup: Setup) -> Refusal | None:
+def _options(setup: Setup) -> SetupFault | None:
     game = described(setup.game)
     unknown = [name for name in setup.options if name not in game.options]
     if unknown:
-        known = ", ".join(game.options) or "none"
-        return Refusal(f"{setup.game.name} has no option {unknown[0]}", f"the options are {known}")
+        reason, known = f"{setup.game.name} has no option {unknown[0]}", ", ".join(game.options) or "none"
+        return SetupFault(reason, f"the options are {known}", key=f"table.options.{unknown[0]}")
     fault = game.options_fault({**game.options, **setup.options})
     reason, clause = rulebook_of(setup.game).split(fault)
-    return Refusal(reason, "the options are as the game allows", (clause,) * bool(clause)) if fault else None
+    rules = (clause,) if clause else ()
+    return SetupFault(reason, "the options are as the game allows", rules, key="table.options") if fault else None
 
 
-def _limits(setup: Setup) -> Refusal | None:
+def _limits(setup: Setup) -> SetupFault | None:
     for name, (least, most) in RANGES_MS.items():
         found = getattr(setup.limits, name)
         if not least <= found <= most:
-            return Refusal(f"limits.{name} is {found}", f"it is from {least} to {most} (milliseconds)")
+            when = f"it is from {least} to {most} (milliseconds)"
+            return SetupFault(f"limits.{name} is {found}", when, key=f"table.limits.{name}")
     return None
 
 
-_CHECKS = (_options, _seats, _game, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding, _limits)
+_CHECKS = (_options, _seats, _game, _method, _two_decks, _backs, _hand, _feeding, _self_reshuffling, _holding, _limits)
 
 
-def setup_fault(setup: Setup) -> Refusal | None:
+def setup_fault(setup: Setup) -> SetupFault | None:
     """The first thing about this set-up that is not allowed, with its clauses; None if there is nothing."""
     found = next((fault for check in _CHECKS if (fault := check(setup))), None)
     if found is None:

@@ -252,7 +252,9 @@ def _faults_of(config: Config) -> list[str]:
     fault = setup_fault(config.setup())
     if fault:
         clause = ", ".join(fault.rules)
-        faults.append(f"table: {fault.reason}; allowed when {fault.possible_when}" + (f" ({clause})" if clause else ""))
+        faults.append(
+            f"{fault.key}: {fault.reason}; allowed when {fault.possible_when}" + (f" ({clause})" if clause else "")
+        )
     for device in devices_of(config.setup()):
         section = config.shuffler if device == "shuffler" else config.shoe
         if section is None:

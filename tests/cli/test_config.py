@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from controller.cli.shoed import shoed
 from controller.daemon.config import EXAMPLE
 from tests.support.shoectl import complaint, shoectl
 
@@ -26,3 +30,46 @@ def test_config(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (1, "")
     assert len(json.loads(result.stdout)["faults"]) == 2
     assert "No such file" in complaint(shoectl("config", "check", str(tmp_path / "nothing")))
+
+
+PORTS = '[shuffler]\nport = "/dev/a"\n{}[shoe]\nport = "/dev/b"\n'
+NO_SHOE = '[shuffler]\nport = "/dev/a"\nfeeds_shoe = {}\n'
+BACCARAT, CHINESE = "dragon-baccarat-tournament", "dragon-poker-chinese-deck"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "reason"),
+    [
+        ('[table]\nmethod = "hand"\nbacks = ["red"]\n', "table.method", "(9.A(1))"),
+        ('[table]\nmethod = "manual_shoe"\n', "table.backs", "(3.B)"),
+        ('[table]\nmethod = "hand"\n' + NO_SHOE.format("true"), "shuffler.feeds_shoe", "(5.C, 9)"),
+        (PORTS.format("counts = false\nreshuffles = true\n"), "shuffler.counts", "(5.I)"),
+        (
+            f'[table]\ngame = "{BACCARAT}"\nmethod = "hand"\n' + NO_SHOE.format("false"),
+            "table.method",
+            "is not dealt by hand; allowed when it is dealt from an automated shoe or from a manual shoe (3.7)",
+        ),
+        (
+            f'[table]\ngame = "{CHINESE}"\nseats = 4\n[table.options.pack]\nF1 = 1\n' + PORTS.format(""),
+            "table.options",
+            "pack",
+        ),
+        (f'[table]\ngame = "{BACCARAT}"\nhold_dealer = true\n' + PORTS.format(""), "table.hold_dealer", "dealer's"),
+        ('[table.options]\nante_bonus = "C"\n' + PORTS.format(""), "table.options", "(12.B)"),
+        ('[table.options]\ncolour = "C"\n' + PORTS.format(""), "table.options.colour", "the options are ante_bonus"),
+    ],
+)
+def test_a_set_up_that_the_rules_do_not_allow_is_refused_with_its_key_and_its_clause_or_reason(
+    tmp_path: Path, text: str, key: str, reason: str
+) -> None:
+    file = tmp_path / "table.toml"
+    file.write_text(text)
+    checked = shoectl("config", "check", str(file))
+    started = CliRunner().invoke(shoed, ["--config", str(file)])
+    for result in (checked, started):
+        assert (result.exit_code, result.stdout) == (1, "")
+        lines = [line for line in result.stderr.splitlines() if f"{file}: {key}: " in line]
+        assert len(lines) == 1, result.stderr
+        assert reason in lines[0]
+        assert "Traceback" not in result.stderr
+        assert isinstance(result.exception, SystemExit)

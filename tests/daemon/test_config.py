@@ -27,7 +27,7 @@ MISTAKES = [
         ["shuffler.port: 'COM1' is not a port", "shoe.port: "],
     ),
     ("", ["shoe: missing section; the dealing method automated_shoe needs [shoe] with a port"]),
-    (GOOD + "[table]\nseats = 9", ["table: the table has 9 player positions", "(2.A)"]),
+    (GOOD + "[table]\nseats = 9", ["table.seats: the table has 9 player positions", "(2.A)"]),
     (
         GOOD + '[table]\nmethod = "cannon"',
         ["table.method: found 'cannon'; expected one of 'automated_shoe', 'manual_shoe'"],
@@ -36,7 +36,10 @@ MISTAKES = [
     (GOOD + '[table]\nbacks = ["red", "red"]', ["(3.B(1))"]),
     (GOOD + '[table]\nbacks = ["red", "Red "]', ["(3.B(1))"]),
     (GOOD + '[table]\nbacks = ["red", " "]', ["(3.B(1))"]),
-    (GOOD + "[table.limits]\ngrace_ms = -1", ["table: limits.grace_ms is -1; allowed when it is from 1000 to 60000"]),
+    (
+        GOOD + "[table.limits]\ngrace_ms = -1",
+        ["table.limits.grace_ms: limits.grace_ms is -1; allowed when it is from 1000 to 60000"],
+    ),
     (GOOD + "[table.limits]\nshuffle_ms = 950_400_000", ["limits.shuffle_ms is 950400000"]),
     (
         GOOD + '[table]\nmethod = "manual_shoe"',

@@ -39,6 +39,7 @@ from controller.core.rules.links import refuse
 from controller.core.rules.opening import pass_turn
 from controller.core.rules.unexpected_cards import harmed, look_inside
 from controller.core.rules.warnings import cause_gone, restore_fault
+from controller.core.setup import no_such_method
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import ClearJam, Eject, SelfTest
@@ -195,8 +196,9 @@ def change_method(d: Decision, act: ChangeMethod) -> Refusal | None:
     state = d.state
     if act.method is state.method:
         return Refusal("this is already the dealing method", "another method is chosen")
-    if act.method not in state.setup.game.programme:
-        return Refusal(f"{state.setup.game.name} is not dealt that way", "another method is chosen")
+    unknown = no_such_method(state.setup.game, act.method)
+    if unknown:
+        return unknown
     if act.method is Method.AUTOMATED_SHOE and not in_service(state, "shoe"):
         return Refusal("the automated shoe is not in service", "it is in service", (Rule.OUT_OF_SERVICE,))
     if state.method is Method.AUTOMATED_SHOE and in_service(state, "shoe"):
