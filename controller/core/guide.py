@@ -372,6 +372,8 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
         if stack.face_up:
             how, why = "face up", _due_because(state, round_) or _CLOCKWISE
+        if state.table is TableState.ACTING and round_.decisions:
+            why = ""
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
         text = f"Take the stack to {place_name(stack.target)}, {how}."
@@ -422,7 +424,8 @@ def _acting(state: State, now_ms: int) -> Step | None:
     turn = turn_of(state, round_) if game.must_decide or state.bets else None
     anybody: list[Offer] = [{"action": "decide_hand", "choice": one} for one in turn.anybody] if turn else []
     if reshuffle_due(state):
-        text = "Put stock and discards together, count and shuffle them, and let another player cut."
+        into = " Then put them into the shoe." if round_.method is Method.AUTOMATED_SHOE else ""
+        text = f"Put stock and discards together, count and shuffle them, and let another player cut.{into}"
         why = "Too few cards are left." + (f" Seat {round_.button} deals, and shuffles." if round_.button else "")
         return Step(text, why, (Rule.RESHUFFLE_STOCK,), ({"action": "reshuffle_stock"}, *anybody))
     if turn is not None:

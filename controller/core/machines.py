@@ -221,7 +221,7 @@ TABLE: Final[tuple[Row, ...]] = (
     (BetRecorded, [T.BETTING], None),
     (SeatLeft, [T.WAITING, T.BETTING, T.SUSPENDED], None),
     (StakesNoted, [T.BETTING], None),
-    (CardDue, [T.DEALING], None),
+    (CardDue, [T.DEALING, T.ACTING], None),
     (CardsEntered, [*_ROUND, T.STUB_COUNT], None),
     (CardsCorrected, [*_ROUND, T.STUB_COUNT], None),
     (HandDecided, [T.ACTING], None),

@@ -121,11 +121,9 @@ class TableHands:
         device = ledger.DEVICE_OF.get(place, place)
         if device in self.house.wired:
             exit_ = self.house.wired[device].device.mechanics.exit
-            inner = (
-                [CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT]
-                if device == "shuffler"
-                else [CardPlace.SHOE, CardPlace.HELD]
-            )
+            inner = [CardPlace.SHOE, CardPlace.HELD]
+            if device == "shuffler":
+                inner = [CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT]
             return [*(spot for each in inner for spot in self.house.cards.spots(each)), exit_]
         if place == ledger.TAKEN:
             return []

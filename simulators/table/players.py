@@ -113,11 +113,17 @@ def take_back(hands: TableHands) -> None:
 
 def reshuffle_stock(hands: TableHands, rng: random.Random) -> int:
     """Put stock and discards together, shuffle and cut them; returns how many there are."""
-    cards, source = hands.house.cards, hands.source()
-    cards.move_all(hands.hand(ledger.DISCARDS), source)
-    order = cards.pile(source)
+    state, cards = hands.house.state, hands.house.cards
+    assert state.round
+    by_shoe = state.round.method is Method.AUTOMATED_SHOE
+    pile = hands.own(state.round.deck) if by_shoe else hands.source()
+    cards.move_all(hands.hand(ledger.DISCARDS), pile)
+    order = cards.pile(pile)
     rng.shuffle(order)
-    cards.reorder(source, order)
+    cards.reorder(pile, order)
+    if by_shoe:
+        hands.house.wired["shoe"].device.load(pile, hands.house.now)
+        hands.house.look()
     return len(order)
 
 

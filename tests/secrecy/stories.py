@@ -35,11 +35,13 @@ def source(table: SecretTable) -> Spot:
 
 
 def put_on_top(table: SecretTable, kinds: dict[int, str]) -> None:
-    """Cards of these kinds lie at these positions from the top, where none of them is yet."""
+    """Cards of these kinds lie at these positions from the top."""
     cards, names = table.house.cards.pile(source(table)), table.house.setup.game.kinds
+    done = set[int]()
     for position, kind in kinds.items():
-        there = next(n for n, card in enumerate(cards) if names[card.kind] == kind and n not in kinds)
+        there = next(n for n, card in enumerate(cards) if names[card.kind] == kind and n not in done)
         cards[position], cards[there] = cards[there], cards[position]
+        done.add(position)
     table.house.cards.reorder(source(table), cards)
 
 

@@ -51,6 +51,7 @@ from controller.core.rules.play import (
 )
 from controller.core.rules.script import then
 from controller.core.rules.shuffling import waits_for_shuffler
+from controller.core.rules.stock import emptying_shoe
 from controller.core.state import Round, State, due_deck
 from controller.games import described
 from controller.games.description import StepType
@@ -286,7 +287,7 @@ RULES: Final[dict[TableState, tuple[AutomaticRule, ...]]] = {
     TableState.WAITING: (suspending, *_ALWAYS, delivering, making_room, ending_session, opening_bets),
     TableState.BETTING: (suspending, withdrawing, *_ALWAYS),
     TableState.DEALING: (dispensing, dealt, *_ALWAYS),
-    TableState.ACTING: (dispensing, stub_leaving, acted, *_ALWAYS),
+    TableState.ACTING: (dispensing, stub_leaving, acted, emptying_shoe, *_ALWAYS),
     TableState.REVEALING: (dispensing, stub_leaving, *_ALWAYS),
     TableState.CLEARING: (resuming_play, settling, few_cards_left, stub_leaving, completing, *_ALWAYS),
     TableState.STUB_COUNT: _ALWAYS,

@@ -130,7 +130,7 @@ def drawn_in_error(d: Decision, act: ReportDrawnInError) -> Refusal | None:
 def wrong_number(d: Decision, act: ReportWrongNumber) -> Refusal | None:
     """A hand has too few or too many cards."""
     share = sum(stack.cards for stack in d.round.plan if stack.target == act.target)
-    if not share:
+    if not share or act.target == ledger.DISCARDS:
         return no_such_hand(act.target)
     share -= sum(decided.number for decided in d.round.decisions if decided.hand == act.target)  # it put these aside
     refusal = impossible(d.state, act.cards, Rule.WRONG_NUMBER)

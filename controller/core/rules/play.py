@@ -3,8 +3,6 @@
 # mypyc
 from __future__ import annotations
 
-from typing import Final
-
 from controller.core import ledger
 from controller.core.action import Role
 from controller.core.actions import (
@@ -14,7 +12,6 @@ from controller.core.actions import (
     RecordBet,
     ReportCutCard,
     ReportIrregularity,
-    ReshuffleStock,
     TakeBackDecision,
 )
 from controller.core.decision import Decision, Refusal, handles
@@ -30,14 +27,12 @@ from controller.core.events.play import (
     IrregularityReported,
     RoundSettled,
     SessionEnded,
-    StockReshuffled,
 )
 from controller.core.events.rounds import AllActed
 from controller.core.machines import DeckState, TableState
 from controller.core.names import place_name, plural, spoken
-from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.dealing import next_stack, waits_for_players
-from controller.core.rules.gathering import finish_deck, record_difference
+from controller.core.rules.gathering import finish_deck
 from controller.core.rules.guards import SOURCE, has_rule
 from controller.core.rules.irregular import unreported, void
 from controller.core.rules.script import (
@@ -414,47 +409,4 @@ def report_irregularity(d: Decision, act: ReportIrregularity) -> Refusal | None:
     if not found.keeps:
         finish_deck(d, deck, found.text)
     void(d, *rules, reason=found.text, keeps=found.keeps)
-    return None
-
-
-# --- a shuffle during the round ---------------------------------------------------------------------------------------
-
-_RESHUFFLE: Final = (Rule.RESHUFFLE_STOCK,)
-
-
-@enforces(Rule.RESHUFFLE_STOCK)
-@handles(ReshuffleStock)
-def reshuffle_stock(d: Decision, act: ReshuffleStock) -> Refusal | None:
-    """Stock and discards were counted and shuffled. If cards are missing, the round is void and the deck is counted."""
-    round_ = d.round
-    cards, source = d.state.decks[round_.deck].cards, SOURCE[round_.method]
-    if not reshuffle_due(d.state):
-        return Refusal("enough cards are left", "too few are left after an exchange", _RESHUFFLE)
-    expected = cards.get(source, 0) + cards.get(ledger.DISCARDS, 0)
-    refusal = _cannot_cut(round_, act.cut_by) or impossible(d.state, act.cards, Rule.RESHUFFLE_STOCK)
-    if refusal:
-        return refusal
-    refusal = unlikely(d.state, round_.deck, act.cards, pile=0, expected=expected, blind=True, rules=_RESHUFFLE)
-    if stands(refusal, act.confirmed):
-        return refusal
-    moves = ledger.emptying_moves(cards, (ledger.DISCARDS, source), act.cards, source)
-    d.emit(
-        StockReshuffled(
-            round=round_.number, deck=round_.deck, cards=act.cards, moves=moves, cut_by=act.cut_by, who=act.who
-        ),
-        Rule.RESHUFFLE_STOCK,
-    )
-    record_difference(d, round_.deck, ledger.DISCARDS, moves)
-    if act.cards != expected:
-        void(d, Rule.RESHUFFLE_STOCK, reason=f"stock and discards were {act.cards} cards instead of {expected}")
-    return None
-
-
-def _cannot_cut(round_: Round, seat: int) -> Refusal | None:
-    """Refuse a cut by somebody who does not play, or by the player who deals and has shuffled."""
-    if seat not in round_.seats:
-        seats = ", ".join(str(one) for one in sorted(round_.seats))
-        return Refusal(f"seat {seat} does not play in this round", f"one of the seats {seats} has cut", _RESHUFFLE)
-    if seat == round_.button:
-        return Refusal(f"seat {seat} deals in this round, and shuffles", "another player has cut", _RESHUFFLE)
     return None

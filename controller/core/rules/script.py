@@ -44,7 +44,7 @@ def then(state: State, step: StepType) -> str:
 def record_of(state: State, round_: Round) -> RoundRecord:
     """What is known of a round, for the functions of its game."""
     cards = state.decks[round_.deck].cards if round_.deck in state.decks else {}
-    hands = dict.fromkeys(stack.target for stack in round_.plan)
+    hands = dict.fromkeys(stack.target for stack in round_.plan if stack.target != ledger.DISCARDS)
     return RoundRecord(
         seats=tuple(round_.seats),
         held={hand: cards.get(hand, 0) for hand in hands},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from controller.core.decision import Decision
 from controller.core.enforcement import enforces
 from controller.core.events.devices import CycleFailed, DeviceFailed, DeviceJammed
-from controller.core.machines import IN_A_ROUND
+from controller.core.machines import IN_A_ROUND, TableState
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import shuffle_again
 from controller.core.rules.guards import STOPS, inside
@@ -35,7 +35,8 @@ def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_insi
     if given:
         concerned.add(given.deck)
     if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
-        dealing = next_stack(d.round) is not None
+        draws = state.setup.game.draws and state.table is TableState.ACTING
+        dealing = draws or next_stack(d.round) is not None
         if dealing or (stuck and not d.round.stub_out):
             void(d, rule, reason=f"the shoe {why}")
     for deck in sorted(concerned & set(state.decks)):

@@ -20,6 +20,7 @@ from controller.core.rules.dealing import stub_may_leave
 from controller.core.rules.gathering import GATHERED_STATES, shuffle_again
 from controller.core.rules.guards import STOPS, in_service, inside
 from controller.core.rules.irregular import void
+from controller.core.rules.script import reshuffle_due
 from controller.core.rules.warnings import warn
 from controller.core.state import State, due_deck
 from controller.games.rulebook import Rule
@@ -111,7 +112,8 @@ def cards_appeared(d: Decision, name: str, place: str) -> None:
         return
     there = any(deck.cards.get(place) for deck in state.decks.values())
     being_emptied = inside(state, name) and not harmed(state, name)
-    if there or being_emptied or _filled_by_cycle(state, name, place):
+    new_stock = place == ledger.SHOE and reshuffle_due(state)  # put in before it was reported
+    if there or being_emptied or new_stock or _filled_by_cycle(state, name, place):
         return
     d.emit(CardsUnexpected(device=name, place=place, decks=[]), *_UNPROVEN[name])
     _unproven(d, name, f"unexpected cards were put into the {name}")

@@ -49,7 +49,7 @@ def _game(pack: Mapping[str, int]) -> Game:
         deck_size=pack_size(pack),
         most_seats=MOST_PLAYERS,
         fewest_seats=FEWEST_PLAYERS,
-        programme={Method.MANUAL_SHOE: _ONE_BY_ONE, Method.HAND: _ONE_BY_ONE},
+        programme=dict.fromkeys(Method, _ONE_BY_ONE),
         stub_count_rounds=0,
         life_h={},
         draws=True,
