@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from controller.core import ledger
 from controller.core.changes.change import changes
 from controller.core.events.play import (
@@ -33,6 +35,13 @@ from controller.games.record import Decided
 def _now(state: State) -> Round:
     assert state.round is not None, "an event of a round, but there is no round"
     return state.round
+
+
+def _in_order(value: Any) -> Any:
+    """What a game remembers, with its keys in the order in which the journal has them: a replay gives the same bytes."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(each) for each in value] if isinstance(value, list) else value
 
 
 @changes(BetRecorded)
@@ -237,7 +246,7 @@ def _session_ended(state: State, event: SessionEnded) -> None:
         state.bets[hand] = {bet: amount for bet, amount in bets.items() if bet not in session}
         if not state.bets[hand]:
             del state.bets[hand]
-    state.carried = event.carried
+    state.carried = _in_order(event.carried)
     state.session_ended = Settled(0, event.result, list(event.payments))
 
 
@@ -263,7 +272,7 @@ def _settled(state: State, event: RoundSettled) -> None:
     state.session_ended = None
     state.settled = Settled(round_.number, event.result, list(event.payments), list(event.results))
     if event.carried is not None:
-        state.carried = event.carried
+        state.carried = _in_order(event.carried)
 
 
 @changes(CutCardAppeared)
