@@ -10,9 +10,8 @@ SOURCES := $(shell find firmware_bridge controller simulators -name '*.py')
 .PHONY: run test test-compiled fast test-crash test-powercut test-browser screens chromium fuzz soak lint bench campaign docs manual lock deb
 .PHONY: test-campaign test-attack test-mutants test-deb test-appliance test-python313 clean
 
-GAME ?= dragon-poker
 run: $(READY)
-	@$(BIN)/shoed --simulate --game $(GAME) --announce --speed 4
+	@$(BIN)/shoed --simulate --game $(or $(GAME),dragon-poker) --announce --speed 4
 
 # Lint and all tests in parallel. `make test ARGS=tests/core/test_round.py` runs only that file, without lint; ARGS takes
 # any pytest option. Two test processes per core, because many tests wait for another process. Temporary files are kept in
@@ -84,10 +83,11 @@ lint: $(READY)
 	$(LINT)
 
 # ROUNDS rounds with failures of every kind, and every planted defect; see docs/reliability.md. Without SEED, a random
-# seed is used; it is printed at the start and in the report, so that the run can be repeated.
+# seed is used; it is printed at the start and in the report, so that the run can be repeated. Without GAME, the rounds
+# are divided between all games.
 ROUNDS ?= 100000
 campaign: $(FAST)/.ready
-	PYTHONPATH=$(FAST) $(BIN)/shoesim campaign $(if $(SEED),--seed $(SEED)) --rounds $(ROUNDS) --jobs $$(nproc) --html build/campaign.html
+	PYTHONPATH=$(FAST) $(BIN)/shoesim campaign $(if $(SEED),--seed $(SEED)) --rounds $(ROUNDS) $(if $(GAME),--game $(GAME)) --jobs $$(nproc) --html build/campaign.html
 	$(BIN)/shoesim campaign --rounds 0 --jobs $$(nproc) --defects
 
 # Change N conditions in the core's rules, one at a time, and check that the tests notice; see tests/mutants.

@@ -296,8 +296,11 @@ def play_scenarios(files: tuple[Path, ...], as_json: bool, verbose: bool) -> Non
 
 
 @cli.command("campaign")
+@click.option("--game", default="", metavar="NAME",
+              help="Play only this game.  [default: all games; with --shift, Dragon Poker]")  # fmt: skip
 @click.option("--seed", type=int, help="Seed of every random choice.  [default: a random one, which is printed]")
-@click.option("--rounds", type=click.IntRange(min=0), default=1000, show_default=True, help="Rounds to play.")
+@click.option("--rounds", type=click.IntRange(min=0), default=1000, show_default=True,
+              help="Rounds to play, divided between the games.")  # fmt: skip
 @click.option("--faults", default="", metavar="RATE|N",
               help="How much goes wrong: a rate per round (0.5), or a number for all rounds (10000).")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True,

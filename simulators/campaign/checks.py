@@ -15,11 +15,12 @@ import msgspec
 
 from controller.core.apply import apply
 from controller.core.events import read
+from controller.core.setup import Setup
 from controller.core.state import State, encode
 from controller.daemon.live_table import restore
 from controller.journal import JournalError
 from controller.journal.records import START, StoredEvent
-from simulators.devices.cards import DECK_SIZE, Card, CardPlace, Spot
+from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.table.hands import SOURCE
 
 if TYPE_CHECKING:
@@ -27,19 +28,20 @@ if TYPE_CHECKING:
 
 CHECKS: Final = {
     "cards conserved": "every card is in exactly one place",
-    "ledger adds up": "the table's account of a deck is 53 cards after every move",
+    "ledger adds up": "the table's account of a deck is a whole deck after every move",
     "ledger is true": "between rounds the table's account matches the physical cards",
     "due deck": "a round is dealt from the deck whose turn it is, and from no other",
-    "counted deck": "a round is dealt from a deck that the shuffler has counted as 53 since it was last dealt",
-    "whole deck": "53 cards are in the shoe when a round starts, of the right kinds where the shuffler recognises them",
+    "counted deck": "a round is dealt from a deck that the shuffler has counted as whole since it was last dealt",
+    "whole deck": "all its cards are in the shoe at its first round, of the right kinds where they are recognised",
     "shuffled deck": "a round is dealt from a deck that was shuffled, or shuffled by hand and cut, since its last deal",
     "young deck": "no round starts with a deck past its time",
     "allowed deck": "a deck that is locked out or has left is never loaded, shuffled or dealt",
     "other deck shuffled": "with two decks, the other one is in the shuffler when a round starts",
     "one deck in the rack": "the rack holds one deck at a time",
-    "stub counted": "without a counting shuffler the stub is counted once in five rounds, of the table and each deck",
-    "stack of three": "every hand that was dealt as good has exactly three cards",
-    "dealt in order": "from the dealer's left, one stack after another, the dealer last, nobody without a wager",
+    "stub counted": "without a counting shuffler the stub is counted as often as the game wants it, for each deck",
+    "whole hand": "every hand that was dealt as good has exactly the cards that are due to it",
+    "dealt in order": "the cards go to the hands in the order of the round's plan, nobody without a wager",
+    "cards are true": "the cards that the table knows of a hand are those that lie there",
     "held stack": "a stack that is held comes out only after the players have acted",
     "stopped shoe": "a round whose shoe is exchanged for another in mid-deal is void",
     "table cleared": "when a round starts, no card is in a hand or at an exit",
@@ -62,7 +64,6 @@ CHECKS: Final = {
     "no crash": "no unexpected exception is raised",
 }
 
-KIND_NAMES: Final = re.compile(rb"dragon(?!shoe| poker| wager)|phoenix|tiger|panda|monkey|rabbit", re.IGNORECASE)
 FLOOR: Final = Spot(CardPlace.FLOOR)
 IN_SHUFFLER: Final = (CardPlace.INFEED, CardPlace.SHELVES, CardPlace.OUTPUT)
 _GROUPS: tuple[tuple[tuple[str, ...], tuple[CardPlace | Spot, ...]], ...] = (
@@ -81,9 +82,14 @@ class Broken(Exception):
         self.text = text
 
 
-def decks_in(pile: list[Card]) -> set[str]:
-    """The decks in a pile; a spare card that a fault put there does not count."""
-    return {card.deck for card in pile if card.index < DECK_SIZE}
+def kind_names(kinds: Iterable[str]) -> re.Pattern[bytes]:
+    """The names of these kinds of cards, wherever they are written."""
+    names = sorted(kinds, key=len, reverse=True)
+    return re.compile(rb"(?<![a-z])(?:%s)(?![0-9])" % b"|".join(_written(name) for name in names), re.IGNORECASE)
+
+
+def _written(name: str) -> bytes:
+    return re.escape(name).replace("\\ ", "[ _-]").encode()
 
 
 class Books:
@@ -91,8 +97,12 @@ class Books:
 
     house: UnluckyHouse
 
-    def __init__(self) -> None:
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.deck_size = setup.game.deck_size
         self.made: Counter[str] = Counter(dict.fromkeys(CHECKS, 0))
+        self.names = kind_names(setup.game.kinds)
+        self.spoken: set[str] = set()  # kinds that somebody has named by mistake
         self._sightings: dict[tuple[str, int, int], str] = {}  # device, boot and event that reports a disturbed deck
         self._mirror = State()
         self._verified = START
@@ -121,7 +131,7 @@ class Books:
                 text = f"deck {name} in {', '.join(places)}: {believed} believed, {there} there"
                 self.check("ledger is true", there == believed, text)
         step = house.live.table.next_step(house.now)
-        named = KIND_NAMES.search(msgspec.json.encode(msgspec.to_builtins(step)))
+        named = self.named(msgspec.to_builtins(step)) - self.spoken
         self.check("no undealt card named", not named, step)
         self._replay()
 
@@ -161,6 +171,19 @@ class Books:
 
     # --- cards --------------------------------------------------------------------------------------------------------
 
+    def named(self, data: object) -> set[str]:
+        """The kinds of cards that are named in some data."""
+        found = self.names.findall(msgspec.json.encode(data))
+        return {name.decode().lower().replace("_", " ").replace("-", " ") for name in found}
+
+    def decks_in(self, pile: list[Card]) -> set[str]:
+        """The decks in a pile; a spare card that a fault put there does not count."""
+        return {card.deck for card in pile if card.index < self.deck_size}
+
+    def kind(self, card: Card) -> str:
+        """What a card is, as the table names it."""
+        return self.setup.game.kinds[card.kind]
+
     def piles(self, spots: Iterable[Spot]) -> list[Card]:
         return [card for spot in spots for card in self.house.cards.pile(spot)]
 
@@ -173,8 +196,8 @@ class Books:
     def _strays(self) -> set[str]:
         """The decks with a card on the floor, or with a spare among their cards."""
         cards = self.house.cards
-        floor = decks_in(cards.pile(FLOOR))
+        floor = self.decks_in(cards.pile(FLOOR))
         if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares are there, and nothing else
             return floor
         spots = [spot for place in CardPlace if place is not CardPlace.FLOOR for spot in cards.spots(place)]
-        return floor | {card.deck for card in self.piles(spots) if card.index >= DECK_SIZE}
+        return floor | {card.deck for card in self.piles(spots) if card.index >= self.deck_size}

@@ -24,15 +24,17 @@ from controller.core.step import Offer, Step
 from controller.games import described
 from controller.games.game import Method
 from firmware_bridge.wire.messages import Mode
+from simulators.campaign.games import campaign_game
 from simulators.campaign.luck import Mishap
 from simulators.campaign.tampering import TAMPERING
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
-from simulators.devices.cards import DECK_SIZE, CardPlace
+from simulators.devices.cards import CardPlace
 from simulators.devices.faults import FaultName
 from simulators.table.hands import FLOOR, INFEED, RACK, SHOE, SOURCE
 from simulators.table.people import WHO, People, asked_to_confirm, taken
 
+PATIENCE = 5  # refusals in a row, after which the dealer counts the hands
 IGNORED_S = 90.0  # how long people go on under a warning, if the table lets them
 LOOK_S = 1.0  # how often somebody who waits looks around
 DISPUTED = 0.4  # how often somebody requests the hands of a round, each time the round has come further
@@ -43,6 +45,7 @@ PLACES = ("rack", "stub", "shoe", "shuffler", "dealer", "seat1", "seat2", "missi
 # Pressed by mistake, without looking at the device or the cards.
 _SAID_ONLY = (act.FreeJam, act.TryAgain, act.CorrectCount)
 _Count = act.GatherCards | act.GatherAll | act.CountStub
+_NAME_CARDS = (act.EnterCards, act.CorrectCards, act.DealCards, act.DecideHand)
 _COUNTS = (act.GatherCards, act.GatherAll, act.CountStub)
 _LOOSE = (TableState.OPENING, TableState.WAITING, TableState.SUSPENDED)
 
@@ -54,11 +57,13 @@ class ClumsyPeople(People):
         super().__init__(house)
         self.unlucky = house
         self.witness = witness
+        self.game = campaign_game(house.shift.game)
         self._at_next_step: list[Mishap] = []
         self._ignoring_until = 0.0
         self.covered_until = 0.0  # until then the shoe stays covered, although it works
         self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, in total
+        self._refusals = 0  # in a row
         self.in_one_pile = house.shift.number % 4 == 2
         kind = house.setup.shuffler
         alternating = len(house.setup.backs) == 2 and kind is not None and not kind.counts
@@ -88,6 +93,8 @@ class ClumsyPeople(People):
             return self._drop(rng)
         elif kind in TAMPERING:
             return TAMPERING[kind](self, mishap)
+        elif kind in self.game.mishaps:
+            return self.game.mishaps[kind](self, mishap)
         else:
             self._at_next_step.append(mishap)
         return True
@@ -106,7 +113,7 @@ class ClumsyPeople(People):
 
     def some_button(self, rng: random.Random) -> Action:
         """Any action, by anybody."""
-        state = self.unlucky.state
+        state, game = self.unlucky.state, self.unlucky.setup.game
         kind = rng.choice(BUTTONS)
         role = rng.choice(kind.roles) if rng.random() < 0.8 else rng.choice(list(Role))
         decks = list(state.decks) or ["red-1"]
@@ -117,10 +124,10 @@ class ClumsyPeople(People):
             "came_from": "the card room",
             "good": rng.random() < 0.9,
             "reason": "a card is bent",
-            "depth": rng.choice((5, 9, 10, 20, 52, 53)),
+            "depth": rng.choice((5, game.least_cut - 1, game.least_cut, 20, game.deck_size - 1, game.deck_size)),
             "seats": rng.choice(((1,), (2, 4), (1, 2, 3, 4, 5, 6), (7,), ())),
-            "target": rng.choice(("seat1", "seat3", "seat6", "dealer")),
-            "cards": rng.choice((0, 1, 2, 3, 4, 40, 53)),
+            "target": rng.choice(("seat1", "seat3", f"seat{state.setup.seats}", *(game.hands() or ("dealer",)))),
+            "cards": rng.choice((0, 1, 2, 3, 4, 40, game.deck_size)),
             "misdealt": rng.random() < 0.5,
             "place": rng.choice(PLACES),
             "device": rng.choice(("shuffler", "shoe")),
@@ -130,13 +137,13 @@ class ClumsyPeople(People):
             "warning": rng.choice([*state.warnings, "shoe.jam"]),
             "confirmed": rng.random() < 0.5,
             "seat": rng.randrange(1, 8),
-            "bet": rng.choice((*described(state.setup.game).bets, "none")),
+            "bet": rng.choice((*described(game).bets, "none")),
             "amount": rng.choice((-1, 0, 10, 20)),
-            "kinds": tuple(rng.choices((*state.setup.game.kinds, "joker"), k=rng.randrange(4))),
-            "choice": rng.choice(("play", "forfeit")),
+            "kinds": tuple(rng.choices((*game.kinds, "joker"), k=rng.randrange(4))),
+            "choice": rng.choice(self.game.choices),
             "number": rng.randrange(5),
             "cut_by": 1,
-            "irregularity": rng.choice((*described(state.setup.game).irregularities, "none")),
+            "irregularity": rng.choice((*described(game).irregularities, "none")),
         }
         fields = {name: values[name] for name in kind.__struct_fields__ if name in values}
         return kind(who=WHO[role], role=role, **fields)
@@ -150,6 +157,10 @@ class ClumsyPeople(People):
         """Somebody presses a button at this very moment; what the table accepts, the hands do as well."""
         made = self.report(action)
         accepted = bool(made) and taken(made)
+        if isinstance(action, _NAME_CARDS) and accepted:
+            self.witness.misread(action.target, action.kinds)
+        elif isinstance(action, _NAME_CARDS):
+            self.witness.spoken.update(action.kinds)
         self.unlucky.note(f"{'accepted' if accepted else 'refused'}, pressed by mistake: {action}")
         if accepted and not isinstance(action, _SAID_ONLY):
             self.hands.carry_out(action)
@@ -197,7 +208,10 @@ class ClumsyPeople(People):
         """Whether a whole deck is there: one in the hand or in the manual shoe is not mistaken for another."""
         loaded = SOURCE.values()
         spots = [RACK, *(spot for spot in self.unlucky.cards.spots(CardPlace.TABLE) if spot not in loaded)]
-        return sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot)) == DECK_SIZE
+        return (
+            sum(card.deck == name for spot in spots for card in self.unlucky.cards.pile(spot))
+            == self.unlucky.setup.game.deck_size
+        )
 
     # --- deviations from the guide ------------------------------------------------------------------------------------
 
@@ -228,6 +242,8 @@ class ClumsyPeople(People):
         self._tidy_rack()
         self._dispute()
         self._want_count()
+        if self._refusals >= PATIENCE and self._call_off():
+            return True
         return self._back_to_normal() or super().chore()
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
@@ -292,6 +308,7 @@ class ClumsyPeople(People):
         house = self.unlucky
         before = house.restarts
         made = super().report(action)
+        self._refusals = 0 if taken(made) else self._refusals + 1
         if not house.dark and house.restarts == before:
             self.witness.check("action answered", bool(made), action)
         return made
@@ -354,6 +371,18 @@ class ClumsyPeople(People):
             answer = "granted" if made and taken(made) else "refused"
             house.note(f"{answer}, requested by {WHO[role]}: the hands of round {state.rounds}, which is {when}")
 
+    def _call_off(self) -> bool:
+        """What the guide asks for is refused again and again: a hand has lost a card, which makes the round void."""
+        self._refusals = 0
+        state, round_ = self.unlucky.state, self.unlucky.state.round
+        if round_ is None or round_.void:
+            return False
+        for target in {stack.target: None for stack in round_.plan}:
+            there = self.unlucky.cards.count(self.hands.hand(target))
+            if there != state.decks[round_.deck].cards.get(target, 0):
+                return taken(self.perform(act.ReportWrongNumber, target=target, cards=there, confirmed=True))
+        return False
+
     def _take_in_the_dark(self) -> None:
         """The host is off and its screen with it; a stack that comes out is taken anyway."""
         while self.unlucky.dark:
@@ -386,8 +415,8 @@ class ClumsyPeople(People):
     def _tidy_rack(self) -> None:
         """Spare cards without their deck do not stay in the rack."""
         pile = self.unlucky.cards.pile(RACK)
-        if any(card.index >= DECK_SIZE for card in pile):
-            decks = {card.deck for card in pile if card.index < DECK_SIZE}
+        if any(self.unlucky.cards.is_spare(card) for card in pile):
+            decks = {card.deck for card in pile if not self.unlucky.cards.is_spare(card)}
             for card in pile:
                 if card.deck not in decks:
                     self.unlucky.cards.move_card(card, RACK, FLOOR)

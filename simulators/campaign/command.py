@@ -11,17 +11,19 @@ from typing import Any
 
 import click
 
-from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Shift, draw
-from simulators.campaign.planted_defects import DEFECTS, RATE
+from controller.games import GAMES
+from simulators.campaign.luck import DEFAULT_RATE, Shift, draw
+from simulators.campaign.planted_defects import DEFECTS
 from simulators.campaign.report import CampaignReport, as_html, as_json, as_text
 from simulators.campaign.run import (
-    CALM,
     CampaignResult,
     HuntResult,
     Violation,
     campaign,
     hunt,
     hunt_all,
+    jobs_of,
+    luck_of,
     play_defective,
     play_shift,
 )
@@ -67,6 +69,7 @@ class _Progress:
 
 def run_campaign(
     *,
+    game: str,
     seed: int | None,
     rounds: int,
     faults: str,
@@ -79,6 +82,9 @@ def run_campaign(
     html: Path | None,
 ) -> bool:
     """Run the command; False if a check failed or a defect was missed. Without a seed, rounds have a new one."""
+    if game and game not in GAMES:
+        known = ", ".join(GAMES)
+        raise click.BadParameter(f"unknown game {game!r}; expected one of {known}", param_hint="--game")
     rate = faults_option(faults, rounds) if faults else DEFAULT_RATE
     defect_seed = DEFECT_SEED if seed is None else seed
     if seed is None:
@@ -88,14 +94,17 @@ def run_campaign(
     start = time.monotonic()
     total, shifts, found = CampaignResult(), [], []
     if shift is not None:
-        total = _one_shift(seed, shift, rate, only_option(only), defect)
+        total = _one_shift(game, seed, shift, rate, only_option(only), defect)
         shifts = [total]
     elif defect:
         found = [hunt(defect, seed)]
     else:
         if rounds:
-            bar = _Progress(-(-rounds // SHIFT_ROUNDS), f"{rounds} rounds")
-            total, shifts = campaign(seed, rounds, rate, processes=jobs, on_result=lambda result: bar.add(1))
+            games = (game,) if game else tuple(GAMES)
+            bar = _Progress(len(jobs_of(seed, rounds, rate, games)), f"{rounds} rounds")
+            total, shifts = campaign(
+                seed, rounds, rate, games=games, processes=jobs, on_result=lambda result: bar.add(1)
+            )
             bar.end()
         if defects:
             bar = _Progress(len(DEFECTS), "planted defects")
@@ -125,15 +134,12 @@ def run_campaign(
     return report.good
 
 
-def _luck(seed: int, shift: int, rate: float, defect: str) -> Shift:
-    if not defect:
-        return draw(seed, shift, rate)
-    planned = DEFECTS[defect]
-    return draw(seed, shift, RATE, setup=DEFECT_SETUPS[planned.setup], kinds=planned.kinds or CALM)
+def _luck(game: str, seed: int, shift: int, rate: float, defect: str) -> Shift:
+    return luck_of(defect, shift, seed) if defect else draw(seed, shift, rate, game=game)
 
 
-def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> CampaignResult:
-    luck = _luck(seed, shift, rate, defect)
+def _one_shift(game: str, seed: int, shift: int, rate: float, only: list[int] | None, defect: str) -> CampaignResult:
+    luck = _luck(game, seed, shift, rate, defect)
     for mishap in luck.mishaps:
         if only is None or mishap.number in only:
             click.echo(f"  {mishap}", err=True)
@@ -142,7 +148,7 @@ def _one_shift(seed: int, shift: int, rate: float, only: list[int] | None, defec
 
 def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None, defect: str) -> tuple[str, Violation]:
     """The shortest command that still fails in the same way, and how it fails."""
-    luck = _luck(seed, violation.shift, rate, defect)
+    luck = _luck(violation.game, seed, violation.shift, rate, defect)
     numbers = [mishap.number for mishap in luck.mishaps if only is None or mishap.number in only]
 
     def play(some: Collection[int]) -> CampaignResult:
@@ -154,5 +160,5 @@ def _shrunk(seed: int, rate: float, violation: Violation, only: list[int] | None
 
 def _print_defect(found: HuntResult, seed: int) -> None:
     if found.violation:
-        command, _ = _shrunk(seed, RATE, found.violation, None, found.defect)
+        command, _ = _shrunk(seed, DEFAULT_RATE, found.violation, None, found.defect)
         click.echo(f"caught: {found.violation.check}: {found.violation.text}\n  repeat: {command}", err=True)

@@ -12,14 +12,13 @@ from typing import Final
 
 import msgspec
 
-from controller.core.setup import Setup, ShufflerKind
-from controller.games import DRAGON_POKER
+from controller.core.setup import Setup
 from controller.games.game import Method
+from simulators.campaign.games import campaign_game, first_game
+from simulators.campaign.games.model import CampaignGame
 from simulators.devices.faults import OF_THE_MECHANICS, FaultName
 
-SHIFT_ROUNDS: Final = 25
 DEFAULT_RATE: Final = 0.5  # mishaps in each round, on average
-ROUND_S: Final = 60.0  # about as long as a round takes: a mishap occurs anywhere in it
 
 # A mishap of a device is named after its fault: `jam`, `power_loss` and so on.
 OF_DEVICES: Final = tuple(str(fault) for fault in FaultName)
@@ -68,40 +67,12 @@ GROUPS: Final = {
     "people": OF_PEOPLE,
     "tampering": TAMPERED,
 }
+OWN_WEIGHT: Final = 4.0  # a mishap of the game itself comes more often than each of the others
 _RARE: Final = {"dead": 0.15, "long_pause": 0.3}  # they cost the rest of a shift, or much virtual time
 _WEIGHTS: Final = [_RARE.get(kind, 1.0) for kind in _USUAL]
 _ALONE_EVERY: Final = 3  # every third shift has one kind of mishap only
 _TAMPERED_EVERY: Final = 12  # and every fourth of the others has tampering alone
 _TAMPERED_SHARE: Final = len(TAMPERED) / len(_USUAL)
-
-_SHORT_LIFE: Final = msgspec.structs.replace(DRAGON_POKER, life_h=dict.fromkeys(Method, 1))
-_SETUPS: Final = (
-    *[Setup()] * 6,
-    *[Setup(hold_dealer=True)] * 3,
-    *[Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True))] * 3,
-    Setup(shuffler=ShufflerKind(counts=True), hold_dealer=True),
-    Setup(shuffler=ShufflerKind(feeds_shoe=True)),
-    Setup(shuffler=ShufflerKind()),
-    Setup(shuffler=ShufflerKind(counts=True), method=Method.MANUAL_SHOE),
-    Setup(shuffler=ShufflerKind(counts=True), method=Method.HAND),
-    Setup(shuffler=None, backs=("red",)),
-    Setup(shuffler=None, backs=("red",), method=Method.MANUAL_SHOE),
-)
-_SUITED: Final = {  # the set-ups for mishaps that most set-ups do not allow
-    "deck_from_hand": _SETUPS[15:17],
-    "recut": _SETUPS[17:],
-    "kinds_missing": _SETUPS[9:12],
-    "counts_unasked": _SETUPS[13:15],
-    "typo": (*_SETUPS[13:15], *_SETUPS[17:]),
-}
-DEFECT_SETUPS: Final = (
-    Setup(),
-    Setup(shuffler=ShufflerKind(feeds_shoe=True)),
-    Setup(shuffler=None, backs=("red",)),
-    Setup(hold_dealer=True),
-    Setup(shuffler=ShufflerKind(counts=True, feeds_shoe=True, recognises=True)),
-    Setup(game=_SHORT_LIFE),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +97,7 @@ class Mishap:
 class Shift:
     """One table and its mishaps."""
 
+    game: str
     seed: int
     number: int
     rate: float
@@ -139,46 +111,54 @@ def draw(
     seed: int,
     number: int,
     rate: float = DEFAULT_RATE,
-    rounds: int = SHIFT_ROUNDS,
+    rounds: int | None = None,
     *,
+    game: str = "",
     setup: Setup | None = None,
     kinds: tuple[str, ...] = (),
 ) -> Shift:
-    """Draw one shift. Fewer `rounds` than a whole shift cut it short and change nothing before.
+    """Draw one shift of a game; without its name, of the first. Fewer `rounds` cut it short and change nothing before.
 
     With `setup` and `kinds` the table is this one, and nothing else goes wrong.
     """
-    rng = random.Random(f"{seed}/{number}")
-    drawn = rng.choice(_SETUPS)
-    if rng.random() < 0.3:
-        drawn = msgspec.structs.replace(drawn, game=_SHORT_LIFE)
-    alone = _USUAL[number // _ALONE_EVERY % len(_USUAL)] if number % _ALONE_EVERY == 0 else None
+    game = game or first_game()
+    played = campaign_game(game)
+    source = f"{seed}/{number}" if game == first_game() else f"{seed}/{number}/{game}"
+    rng = random.Random(source)
+    drawn = rng.choice(played.setups)
+    if rng.random() < 0.3 and played.short_life:
+        lives = dict.fromkeys(Method, 1)
+        drawn = msgspec.structs.replace(drawn, game=msgspec.structs.replace(drawn.game, life_h=lives))
+    usual, weights = (*_USUAL, *played.mishaps), [*_WEIGHTS, *(OWN_WEIGHT for _ in played.mishaps)]
+    alone = usual[number // _ALONE_EVERY % len(usual)] if number % _ALONE_EVERY == 0 else None
     tampered = TAMPERED[number // _TAMPERED_EVERY % len(TAMPERED)] if number % _TAMPERED_EVERY == 1 else None
     if kinds:
         alone = tampered = None
-    if tampered in _SUITED:
-        drawn = rng.choice(_SUITED[tampered])
+    if tampered is not None and tampered in played.suited:
+        drawn = rng.choice(played.suited[tampered])
     setup = setup or drawn
     mishaps: list[Mishap] = []
-    for at in range(SHIFT_ROUNDS):
+    for at in range(played.shift_rounds):
         for _ in range(_how_many(rate, rng)):
-            kind = rng.choice(kinds) if kinds else rng.choices(_USUAL, _WEIGHTS)[0]
-            mishaps.append(_mishap(len(mishaps) + 1, alone or kind, at, rng))
+            kind = rng.choice(kinds) if kinds else rng.choices(usual, weights)[0]
+            mishaps.append(_mishap(len(mishaps) + 1, alone or kind, at, rng, played.round_s))
     if tampered:
         mishaps = []
     if not kinds and not alone:
-        mishaps += _tampering(len(mishaps), rate, tampered, random.Random(f"{seed}/{number}/tampering"))
-    seats = tuple(sorted(rng.sample(range(1, setup.seats + 1), rng.choice((1, 2, 3, 3, 6)))))
-    return Shift(seed, number, rate, min(rounds, SHIFT_ROUNDS), setup, seats, tuple(mishaps))
+        own_luck = random.Random(f"{source}/tampering")
+        mishaps += _tampering(len(mishaps), rate, tampered, own_luck, played)
+    seats = tuple(sorted(rng.sample(range(1, setup.seats + 1), min(setup.seats, rng.choice(played.seats)))))
+    most = played.shift_rounds
+    return Shift(game, seed, number, rate, min(rounds or most, most), setup, seats, tuple(mishaps))
 
 
-def _tampering(after: int, rate: float, alone: str | None, rng: random.Random) -> list[Mishap]:
+def _tampering(after: int, rate: float, alone: str | None, rng: random.Random, played: CampaignGame) -> list[Mishap]:
     """The mishaps of tampering, numbered after the others. They have their own luck: the others do not change."""
     mishaps: list[Mishap] = []
-    for at in range(SHIFT_ROUNDS):
+    for at in range(played.shift_rounds):
         for _ in range(_how_many(rate if alone else rate * _TAMPERED_SHARE, rng)):
             kind = alone or rng.choice(TAMPERED)
-            mishaps.append(_mishap(after + len(mishaps) + 1, kind, at, rng))
+            mishaps.append(_mishap(after + len(mishaps) + 1, kind, at, rng, played.round_s))
     return mishaps
 
 
@@ -189,13 +169,13 @@ def _how_many(rate: float, rng: random.Random) -> int:
     return number * 2 if number and rng.random() < 0.25 else 0 if number and rng.random() < 1 / 3 else number
 
 
-def _mishap(number: int, kind: str, at: int, rng: random.Random) -> Mishap:
+def _mishap(number: int, kind: str, at: int, rng: random.Random, round_s: float) -> Mishap:
     mechanical = kind in {str(fault) for fault in OF_THE_MECHANICS}
     return Mishap(
         number,
         kind,
         at,
-        round(rng.uniform(0.0, ROUND_S), 3),
+        round(rng.uniform(0.0, round_s), 3),
         rng.choice(("shuffler", "shoe")),
         rng.choice((0, 1, 2, 5, 11, 50)) if mechanical else 0,
         round(rng.choice((0.05, 1.0, 6.0, 20.0)) * rng.uniform(0.2, 1.8), 3),

@@ -12,7 +12,7 @@ from controller.core.changes.change import CHANGES
 from controller.core.decision import HANDLERS
 from controller.core.rules import automatic, devices
 
-STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # how the table is set up; luck.DEFECT_SETUPS
+STANDARD, COUNTS_NOT, BY_HAND, HOLDS, RECOGNISES, SHORT_LIFE = range(6)  # set-ups of Dragon Poker
 
 Swap = tuple[Any, Any, Any]  # what is changed: an object, its attribute or key, the new value
 
@@ -26,19 +26,20 @@ class Defect:
     plant: Callable[[], list[Swap]]
     kinds: tuple[str, ...]  # the mishaps that bring it out; none: any shift does
     setup: int = STANDARD
+    game: str = ""  # the first, if it is not named
 
 
 DEFECTS: Final[dict[str, Defect]] = {}
 
 
 def defect(
-    text: str, *kinds: str, setup: int = STANDARD
+    text: str, *kinds: str, setup: int = STANDARD, game: str = ""
 ) -> Callable[[Callable[[], list[Swap]]], Callable[[], list[Swap]]]:
     """Add a defect, which is named like the function that plants it."""
 
     def register(plant: Callable[[], list[Swap]]) -> Callable[[], list[Swap]]:
         name = plant.__name__.removeprefix("_")
-        DEFECTS[name] = Defect(name, text, plant, kinds, setup)
+        DEFECTS[name] = Defect(name, text, plant, kinds, setup, game)
         return plant
 
     return register

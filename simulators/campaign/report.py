@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
-from simulators.campaign.checks import CHECKS
+from controller.games import GAMES
+from simulators.campaign.games import campaign_game, every_check
 from simulators.campaign.luck import GROUPS
 from simulators.campaign.planted_defects import WITHIN
-from simulators.campaign.run import CampaignResult, HuntResult
+from simulators.campaign.run import FIGURES, CampaignResult, HuntResult
 
 
 class CampaignReport(msgspec.Struct):
@@ -48,6 +49,7 @@ def as_json(report: CampaignReport) -> bytes:
         "table_hours": round(result.table_s / 3600, 1),
         "events": result.events,
         "completed": result.completed,
+        "games": result.games,
         "faults_by_kind": result.faults,
         "voids_by_clause": result.voids,
         "recoveries": result.recoveries,
@@ -75,10 +77,11 @@ def as_text(report: CampaignReport) -> str:
             f"{result.events} events, {result.table_s / 3600:.0f} hours at the table, "
             f"{result.completed} rounds completed, {sum(result.voids.values())} void",
         ]
+        lines += _table("games", {name: _figures(result.games[name]) for name in result.games})
         lines += _table("faults", _grouped(result.faults))
         lines += _table("voids by clause", result.voids)
         lines += _table("recoveries", result.recoveries)
-        lines += _table("looked at", {name: result.checks.get(name, 0) for name in CHECKS})
+        lines += _table("looked at", {name: result.checks.get(name, 0) for name in every_check()})
     if report.defects:
         caught = sum(bool(found.caught_by) for found in report.defects)
         lines += ["", f"planted defects: {caught} of {len(report.defects)} caught within {WITHIN} rounds each"]
@@ -91,11 +94,21 @@ def as_text(report: CampaignReport) -> str:
     return "\n".join(lines)
 
 
+def _figures(figures: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in figures.items())
+
+
+def _groups() -> dict[str, tuple[str, ...]]:
+    """The mishaps by group, with those of each game."""
+    own = {name: tuple(campaign_game(name).mishaps) for name in GAMES}
+    return {**GROUPS, **{name: kinds for name, kinds in own.items() if kinds}}
+
+
 def _grouped(faults: Mapping[str, int]) -> dict[str, int]:
-    return {kind: faults.get(kind, 0) for kinds in GROUPS.values() for kind in kinds}
+    return {kind: faults.get(kind, 0) for kinds in _groups().values() for kind in kinds}
 
 
-def _table(head: str, rows: Mapping[str, int]) -> list[str]:
+def _table(head: str, rows: Mapping[str, object]) -> list[str]:
     wide = max((len(name) for name in rows), default=0)
     return ["", f"{head}:", *(f"  {name:<{wide}}  {number}" for name, number in rows.items())]
 
@@ -130,13 +143,18 @@ def as_html(report: CampaignReport) -> str:
         failed = html.escape(f"{violation.check}: {violation.text}")
         parts.append(f"<p class=bad>{failed}<br><code>{html.escape(repeat)}</code></p>")
         parts.append(f"<pre>{html.escape(chr(10).join(violation.story))}</pre>")
-    for group, kinds in GROUPS.items():
+    for group, kinds in _groups().items():
         parts += [f"<h2>Faults: {group}</h2>", _bars({kind: result.faults.get(kind, 0) for kind in kinds})]
+    rows = "".join(
+        f"<tr><td>{name}" + "".join(f"<td class=n>{number}" for number in figures.values())
+        for name, figures in result.games.items()
+    )
+    parts.append(f"<h2>Games</h2><table><tr><th>game<th>{'<th>'.join(FIGURES)}{rows}</table>")
     parts += ["<h2>Voids by clause</h2>", _bars(result.voids), "<h2>Recoveries</h2>", _bars(result.recoveries)]
     parts += ["<h2>Faults and voids, shift after shift</h2>", _lines(report.shifts)]
     rows = "".join(
         f"<tr><td>{html.escape(name)}<td>{html.escape(text)}<td class=n>{result.checks.get(name, 0)}"
-        for name, text in CHECKS.items()
+        for name, text in every_check().items()
     )
     parts.append(f"<h2>Checks, and how often they were made</h2><table><tr><th>check<th>holds<th>times{rows}</table>")
     if report.defects:

@@ -6,22 +6,25 @@ import multiprocessing
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from controller.core.machines import TableState
+from controller.games import GAMES
 from simulators.campaign.checks import Broken
 from simulators.campaign.clumsy_people import ClumsyPeople
-from simulators.campaign.luck import DEFAULT_RATE, DEFECT_SETUPS, SHIFT_ROUNDS, Mishap, Shift, draw
+from simulators.campaign.games import campaign_game, first_game
+from simulators.campaign.luck import DEFAULT_RATE, Mishap, Shift, draw
 from simulators.campaign.planted_defects import DEFECTS, RATE, WITHIN, planted
 from simulators.campaign.story import story
 from simulators.campaign.unlucky_house import UnluckyHouse
 from simulators.campaign.witness import Witness
 from simulators.table.people import NoMoreDecks
 
+FIGURES = ("rounds", "faults", "events", "violations")
 FAST_FOLDER = Path("/dev/shm")  # the journals of a campaign are thrown away
 CALM = ("clock_jumps",)  # mishaps of a shift in which nothing goes wrong
 MOST_REFUSED = 50  # attempts to start a round
@@ -37,11 +40,13 @@ class Violation(msgspec.Struct, frozen=True):
     round: int
     at_s: float
     story: list[str] = []
+    game: str = ""
 
 
 class CampaignResult(msgspec.Struct):
     """The result of one shift, or the sum of many."""
 
+    game: str = ""  # of a shift
     rounds: int = 0
     completed: int = 0
     events: int = 0
@@ -51,6 +56,7 @@ class CampaignResult(msgspec.Struct):
     recoveries: dict[str, int] = {}
     checks: dict[str, int] = {}
     violations: list[Violation] = []
+    games: dict[str, dict[str, int]] = {}  # the main figures of each game, in a sum
 
     def add(self, other: CampaignResult) -> None:
         """Add another result to this one."""
@@ -59,6 +65,11 @@ class CampaignResult(msgspec.Struct):
         self.events += other.events
         self.table_s += other.table_s
         self.violations = [*self.violations, *other.violations]
+        if other.game:
+            figures = self.games.setdefault(other.game, dict.fromkeys(FIGURES, 0))
+            numbers = (other.rounds, sum(other.faults.values()), other.events, len(other.violations))
+            for name, number in zip(FIGURES, numbers, strict=True):
+                figures[name] += number
         for mine, theirs in (
             (self.faults, other.faults),
             (self.voids, other.voids),
@@ -71,10 +82,16 @@ class CampaignResult(msgspec.Struct):
 
 def play_defective(name: str, shift: int, seed: int, only: Collection[int] | None = None) -> CampaignResult:
     """A shift of a build with a planted defect, with the mishaps that bring it out."""
-    defect = DEFECTS[name]
-    luck = draw(seed, shift, RATE, setup=DEFECT_SETUPS[defect.setup], kinds=defect.kinds or CALM)
     with planted(name):
-        return play_shift(luck, only)
+        return play_shift(luck_of(name, shift, seed), only)
+
+
+def luck_of(defect: str, shift: int, seed: int) -> Shift:
+    """The luck of a shift with a planted defect."""
+    found = DEFECTS[defect]
+    game = campaign_game(found.game or first_game())
+    setup = (game.defect_setups or game.setups)[found.setup]
+    return draw(seed, shift, RATE, game=found.game, setup=setup, kinds=found.kinds or CALM)
 
 
 class HuntResult(msgspec.Struct, frozen=True):
@@ -123,6 +140,7 @@ def play_shift(shift: Shift, only: Collection[int] | None = None) -> CampaignRes
         witness.made["no crash"] += 1
         witness.recoveries["host restarts"] += house.restarts
         return CampaignResult(
+            game=shift.game,
             rounds=witness.rounds,
             completed=witness.completed,
             events=len(house.events),
@@ -144,7 +162,7 @@ def _violation(shift: Shift, house: UnluckyHouse, witness: Witness, check: str, 
         lines = story(house)
     except Exception as error:  # the table may be broken in any way; the violation matters more than its story
         lines = [f"The story cannot be written: {type(error).__name__}: {error}"]
-    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3), lines)
+    return Violation(check, text, shift.number, witness.rounds, round(house.now, 3), lines, shift.game)
 
 
 def _play(shift: Shift, house: UnluckyHouse, witness: Witness, mishaps: list[Mishap]) -> None:
@@ -190,22 +208,24 @@ D = TypeVar("D")
 class Job(msgspec.Struct, frozen=True):
     """One shift to be played, by whichever process is free."""
 
+    game: str
     seed: int
     shift: int
     rate: float
     rounds: int
 
 
-def jobs_of(seed: int, rounds: int, rate: float) -> list[Job]:
-    """The shifts of a campaign; the last may be a short one."""
-    return [
-        Job(seed, number, rate, min(SHIFT_ROUNDS, rounds - number * SHIFT_ROUNDS))
-        for number in range(-(-rounds // SHIFT_ROUNDS))
-    ]
+def jobs_of(seed: int, rounds: int, rate: float, games: Sequence[str]) -> list[Job]:
+    """The shifts of a campaign: each game has as many rounds as the others. Its last shift may be a short one."""
+    jobs = []
+    for at, game in enumerate(games):
+        own, most = rounds // len(games) + (at < rounds % len(games)), campaign_game(game).shift_rounds
+        jobs += [Job(game, seed, number, rate, min(most, own - number * most)) for number in range(-(-own // most))]
+    return jobs
 
 
 def _play_job(job: Job) -> CampaignResult:
-    return play_shift(draw(job.seed, job.shift, job.rate, job.rounds))
+    return play_shift(draw(job.seed, job.shift, job.rate, job.rounds, game=job.game))
 
 
 def _hunt_one(what: tuple[str, int]) -> HuntResult:
@@ -213,12 +233,21 @@ def _hunt_one(what: tuple[str, int]) -> HuntResult:
 
 
 def campaign(
-    seed: int, rounds: int, rate: float = DEFAULT_RATE, *, processes: int = 1, on_result: OnResult = lambda result: None
+    seed: int,
+    rounds: int,
+    rate: float = DEFAULT_RATE,
+    *,
+    games: Sequence[str] = (),
+    processes: int = 1,
+    on_result: OnResult = lambda result: None,
 ) -> tuple[CampaignResult, list[CampaignResult]]:
-    """Play all shifts; their sum, and the shifts in order. The result does not depend on the number of processes."""
+    """Play all shifts of these games, or of all; their sum, and the shifts in order.
+
+    The result does not depend on the number of processes.
+    """
     results = []
     total = CampaignResult()
-    for result in _spread(_play_job, jobs_of(seed, rounds, rate), processes):
+    for result in _spread(_play_job, jobs_of(seed, rounds, rate, games or tuple(GAMES)), processes):
         results.append(result)
         total.add(result)
         on_result(result)

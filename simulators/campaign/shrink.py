@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from simulators.campaign.games import first_game
 from simulators.campaign.luck import DEFAULT_RATE, Shift
 from simulators.campaign.run import CampaignResult
 
@@ -39,6 +40,8 @@ def shrink(numbers: Collection[int], check: str, play: Play, most: int = 60) -> 
 def repeat(shift: Shift, only: Collection[int] | None = None, defect: str = "") -> str:
     """One line that plays this shift again, exactly."""
     words = [f"shoesim campaign --seed {shift.seed} --shift {shift.number}"]
+    if shift.game != first_game() and not defect:
+        words.append(f"--game {shift.game}")
     if shift.rate != DEFAULT_RATE and not defect:
         words.append(f"--faults {shift.rate!r}")
     if only is not None:

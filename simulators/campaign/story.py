@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from controller.core.events.event import Entry
-from simulators.devices.cards import DECK_SIZE, CardPlace, Spot
+from simulators.devices.cards import CardPlace, Spot
 from simulators.devices.device import ON_THE_TABLE
 from simulators.table.hands import DEALERS_SEAT, SOURCE
 
@@ -55,7 +55,7 @@ def _cards(house: UnluckyHouse) -> list[str]:
     for place in CardPlace:
         for spot in house.cards.spots(place):
             for card in house.cards.pile(spot):
-                spare = ", a spare" * (card.index >= DECK_SIZE)
+                spare = ", a spare" * house.cards.is_spare(card)
                 seen.setdefault(card.deck, Counter())[f"{_place(spot, house.decks)}{spare}"] += 1
     lines = []
     for name in house.decks:

@@ -18,7 +18,7 @@ from controller.games.game import Method
 from firmware_bridge.wire.messages import Capability, Fault, FaultCode, Mode, Place, PowerCause
 from simulators.campaign.luck import Mishap
 from simulators.campaign.unlucky_house import WatchedFirmware
-from simulators.devices.cards import DECK_SIZE, Cards
+from simulators.devices.cards import Cards
 from simulators.devices.device import SimulatedDevice
 from simulators.devices.faults import FaultName
 from simulators.table.hands import INFEED, SHOE, SOURCE
@@ -44,7 +44,7 @@ def deck_swapped(people: ClumsyPeople, mishap: Mishap) -> bool:
     if wired is None or house.stranger("shoe") or house.state.method is not Method.AUTOMATED_SHOE:
         return False
     box, pile = wired.device, house.cards.pile(SHOE)
-    decks = {card.deck for card in pile if card.index < DECK_SIZE}
+    decks = {card.deck for card in pile if not house.cards.is_spare(card)}
     firmware = box.firmware
     if len(decks) != 1 or box.mechanics.mode is not Mode.READY or box.mechanics.locked:
         return False
@@ -55,7 +55,7 @@ def deck_swapped(people: ClumsyPeople, mishap: Mishap) -> bool:
     box.take_out(Place.SHOE, own, house.now)
     how = rng.choice(("mixed", "another", "none"))
     new = [name for name in house.decks if name not in house.state.decks and name not in house.state.retired]
-    if how == "another" and new and len(pile) == DECK_SIZE:
+    if how == "another" and new and len(pile) == house.setup.game.deck_size:
         box.load(people.hands.own(new[-1]), house.now)
     elif how != "none":
         kept = [card for card in house.cards.pile(own) if card not in pile]
@@ -140,7 +140,7 @@ def _exchange(people: ClumsyPeople, mishap: Mishap, without: frozenset[Capabilit
     if without and not missing_capabilities(house.setup, name, sorted(able)):
         return False
     rng = random.Random(mishap.salt)
-    mechanics = type(box.mechanics)(Cards(("elsewhere",)), able, rng)
+    mechanics = type(box.mechanics)(Cards(("elsewhere",), pack=house.cards.pack), able, rng)
     plate = replace(box.plate, serial="XX-9999", capabilities=able)
     box.mechanics.power_lost()  # the device that was there, with its cards in it
     stranger = house.build(plate, mechanics, rng.randrange(1, 2**32), house.now)

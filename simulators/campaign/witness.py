@@ -10,23 +10,23 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
-from controller.core.actions import Role
+from controller.core import ledger
 from controller.core.events import read
 from controller.core.events.event import Entry
+from controller.core.setup import ShufflerKind
 from controller.games.game import Method
 from controller.journal import JournalReader
-from firmware_bridge.wire.messages import AnyCommand, Dispense, Release, Shuffle
-from simulators.campaign.checks import FLOOR, IN_SHUFFLER, KIND_NAMES, decks_in
-from simulators.campaign.deck_witness import EXITS, HELD, OUTPUT, SHOE, DeckWitness, WitnessedRound
+from firmware_bridge.wire.messages import AnyCommand, Dispense, DispenseFaceUp, Release, Shuffle
+from simulators.campaign.checks import FLOOR, IN_SHUFFLER
+from simulators.campaign.deck_witness import EXITS, HELD, OUTPUT, SHOE, WitnessedRound
+from simulators.campaign.games import campaign_game
+from simulators.campaign.games.model import GameWitness
+from simulators.campaign.hand_witness import HandWitness
 from simulators.campaign.luck import Shift
-from simulators.devices.cards import DECK_SIZE, CardPlace, Spot
-from simulators.table.hands import DEALERS_SEAT, SOURCE
-from simulators.table.people import WHO
+from simulators.devices.cards import CardPlace, Spot
+from simulators.table.hands import SOURCE, hand
 
-STACK: Final = 3
-STUB_ROUNDS: Final = 5
+MOST_LOST: Final = 3  # cards that a device loses in one cycle, or puts out too many
 HOUR_S: Final = 3600.0
 NOTICED_S: Final = 40.0  # a jam that is older than this must be known at the table, also over a bad wire
 MAY_CLEAR: Final = {  # who may clear which warning
@@ -45,18 +45,22 @@ MAY_CLEAR: Final = {  # who may clear which warning
 }
 
 _NO_CARDS = frozenset({"table.configured", "device.identified"})  # the game, and the maker of a device
-_NUMBERED = frozenset({"seats", "wagers", "longest_ms"})  # lists of numbers that are not cards
+_NUMBERED = frozenset({"seats", "wagers", "longest_ms", "counts"})  # lists of numbers that are not cards
 # After these warnings, cards inside the device prove nothing.
 _INCIDENTS = frozenset({"jam", "restart", "door", "gap", "fail", "refused"})
 _HOLDS = {"shoe": (SHOE, HELD, EXITS["shoe"]), "shuffler": (OUTPUT, EXITS["shuffler"])}
+_BESIDE = frozenset(hand(name) for name in (ledger.DISCARDS, ledger.BURNT))
 _INFEED, _RACK = Spot(CardPlace.INFEED), Spot(CardPlace.RACK)
 
 
-class Witness(DeckWitness):
+class Witness(HandWitness):
     """Observes devices and decisions, and raises Broken when a check fails."""
 
     def __init__(self, shift: Shift) -> None:
         super().__init__(shift)
+        witness = campaign_game(shift.game).witness
+        self.made.update(dict.fromkeys(witness.checks, 0))
+        self.game: GameWitness = witness(self)
         self.rounds = 0
         self.completed = 0
         self.voids: Counter[str] = Counter()
@@ -71,9 +75,6 @@ class Witness(DeckWitness):
         self._numbers: dict[tuple[str, int], int] = {}
         self._done: dict[str, set[int]] = {"shuffler": set(), "shoe": set()}
         self._jammed_since: dict[str, float] = {}
-        self._turned_over: set[int] = set()  # rounds whose hands may be revealed
-        self._void_rounds: set[int] = set()
-        self._out_then: dict[int, Counter[str]] = {}  # the kinds that were outside the shoe when a stack was taken
         self._see: dict[str, Callable[[Entry], None]] = {
             "deck.received": self._received,
             "deck.accepted_prepared": self._accepted,
@@ -102,6 +103,17 @@ class Witness(DeckWitness):
             "command.given": self._given,
             "card.face_up": self._face_up,
             "dealing.completed": self._dealt,
+            "card.due": self._due,
+            "card.requested": self._due,
+            "hand.decided": self._decided,
+            "decision.taken_back": self._taken_back,
+            "cards.seen": self._seen_by_shoe,
+            "cards.entered": self._entered,
+            "cards.corrected": self._corrected,
+            "round.settled": self._settled,
+            "cut_card.appeared": self._finishes,
+            "deck.finished": self._finishes,
+            "deck.recut_ordered": self._recut_ordered,
             "device.refused": self._refused,
             "seats.wagered": self._wagered,
             "table.idled": self._idled,
@@ -134,13 +146,13 @@ class Witness(DeckWitness):
         self._done[device].add(command.id)
         if isinstance(command, Shuffle):
             pile = house.cards.pile(_INFEED)
-            for deck in decks_in(pile):
+            for deck in self.decks_in(pile):
                 self.check("allowed deck", deck not in self._out, f"deck {deck} is shuffled")
                 self._shuffled.discard(deck)
                 self._counted.pop(deck, None)
                 self._excused.discard(deck)
                 self._order[deck] = pile
-        elif isinstance(command, Dispense | Release):
+        elif isinstance(command, Dispense | DispenseFaceUp | Release):
             self._deals(command)
 
     def _journaled(self, seq: int) -> Entry | None:
@@ -154,13 +166,15 @@ class Witness(DeckWitness):
             found = self.house.journal.event(seq)
         return read(found.seq, found.kind, found.clause, found.data) if found else None
 
-    def _deals(self, command: Dispense | Release) -> None:
+    def _deals(self, command: Dispense | DispenseFaceUp | Release) -> None:
         round_ = self._round
         on = round_ is not None and command.id > round_.seq and (not round_.void_seq or command.id < round_.void_seq)
         self.check("due deck", on, f"the shoe deals for command {command.id} without a round")
         assert round_ is not None
-        spot = SHOE if isinstance(command, Dispense) else HELD
-        decks = decks_in(self.house.cards.pile(spot))
+        pile = self.house.cards.pile(HELD if isinstance(command, Release) else SHOE)
+        decks = self.decks_in(pile)
+        if isinstance(command, DispenseFaceUp):
+            self._faced[command.id] = pile[: command.cards + MOST_LOST]  # others may come out, or fall
         self.check("due deck", decks == {round_.deck}, f"deck {round_.deck} is dealt; the shoe has {sorted(decks)}")
         if isinstance(command, Release):
             self.check("held stack", round_.acted, "the held stack comes out before the players have acted")
@@ -195,15 +209,16 @@ class Witness(DeckWitness):
             self._at_ms = at_ms
             if "of" in data:
                 self._count_event(data["of"])
-            if event.kind not in _NO_CARDS:
-                self._undealt(event)
             see = self._see.get(event.kind)
             if see:
                 see(event)
+            self.game.saw(event, self._round)
+            if event.kind not in _NO_CARDS:
+                self._undealt(event)
             self.check("event kept", event.seq == self._seen, f"event {event.seq} is at position {self._seen}")
         for name, deck in state.decks.items():
             total = sum(deck.cards.values())
-            self.check("ledger adds up", total == DECK_SIZE, f"deck {name} has {total} cards:", deck.cards)
+            self.check("ledger adds up", total == self.deck_size, f"deck {name} has {total} cards:", deck.cards)
         if state.seq == self._seen:  # else the rest of a longer decision is still to come
             same = self._warned.keys() == state.warnings.keys()
             self.check("warning latched", same, sorted(self._warned), "raised, but active:", sorted(state.warnings))
@@ -219,16 +234,16 @@ class Witness(DeckWitness):
         self._seen_at(of["device"], boot, of["number"])
 
     def _undealt(self, event: Entry) -> None:
+        """An event names only cards that were turned over in this round, or that somebody named by mistake."""
         data = event.data
         if event.kind == "hand.recognised":
             data = {key: value for key, value in data.items() if key != "kinds"}
-        elif event.kind == "round.settled":
-            self.check("no hidden card named", data["round"] in self._turned_over, event)
-            data = {key: value for key, value in data.items() if key not in ("result", "results", "payments")}
-        hidden = event.kind == "stack.taken" and "kinds" in data
+        hidden = event.kind == "stack.taken" and not set(data.get("kinds", ())) <= self._open | self.spoken
         self.check("no hidden card named", not hidden, event)
-        named = KIND_NAMES.search(msgspec.json.encode(data))
-        self.check("no undealt card named", not named and "kind" not in data and "kinds" not in data, event)
+        hidden_names = self.named(data) - self._open - self.spoken
+        kinds = data.get("kinds", ())
+        unknown = not set(kinds) <= self._open | self.spoken
+        self.check("no undealt card named", not hidden_names and not unknown and "kind" not in data, event)
         for key, value in data.items():
             if type(value) is list and value and key not in _NUMBERED:
                 self.check("no undealt card named", not all(type(part) is int for part in value), event)
@@ -261,43 +276,31 @@ class Witness(DeckWitness):
 
     def _started(self, event: Entry) -> None:
         house, deck, cards = self.house, event.data["deck"], self.house.cards
-        source = SOURCE.get(self._method, SHOE)
-        pile = cards.pile(source)
-        decks = decks_in(pile)
+        decks = self.decks_in(cards.pile(SOURCE.get(self._method, SHOE)))
         two = len(self._backs) == 2
         self.rounds += 1
         self.check("due deck", decks == {deck}, f"deck {deck} is to be dealt, but {sorted(decks)} are in its place")
-        due = not two or self._backs[deck] != self._last_back
+        if self._in_play:
+            self.check("due deck", deck == self._in_play, f"deck {deck} is dealt before {self._in_play} is finished")
+        due = not two or bool(self._in_play) or self._backs[deck] != self._last_back
         self.check("due deck", due, f"deck {deck} is dealt again out of its turn")
         self.check("allowed deck", deck not in self._out, f"deck {deck} is dealt although it is out")
         shuffler = None if "shuffler" in self._out_of_service else self.setup.shuffler
-        self.check("due deck", not two or shuffler is not None, "two decks without a shuffler")
-        if shuffler and shuffler.counts:
-            counted = self._counted.get(deck)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt with a count of {counted}")
-            whole = len(pile) == DECK_SIZE or deck in self._excused
-            self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} are there")
-            if shuffler.recognises:  # it sees a foreign card in the place of one of its own, where the number is right
-                fits = tuple(cards.kinds(source)) == self.setup.game.copies or deck in self._excused
-                self.check("whole deck", fits, f"the kinds of deck {deck} are", *cards.kinds(source))
-        else:
-            counted = self._counted.get(deck, DECK_SIZE)
-            self.check("counted deck", counted == DECK_SIZE, f"deck {deck} is dealt with a count of {counted}")
-            self.check("stub counted", self._uncounted < STUB_ROUNDS, f"{self._uncounted} rounds without a count")
-            own = self._uncounted_of.get(deck, 0)
-            self.check("stub counted", own < STUB_ROUNDS, f"{own} rounds of deck {deck} without a count")
-        how = "machine" if deck in self._shuffled else self._by_hand.get(deck, "not at all")
-        self.check("shuffled deck", how in ("machine", "cut"), f"deck {deck} was shuffled: {how}")
-        life_s = self.setup.game.life_h[self._method] * HOUR_S
+        alone = self.game.one_deck_without_shuffler and shuffler is None
+        self.check("due deck", not two or not alone, "two decks without a shuffler")
+        if not self._in_play:
+            self._finished = ""
+            self._begun(deck, shuffler)
+        hours = self.setup.game.life_h.get(self._method)
         age_s = house.now - self._first_dealt.setdefault(deck, house.now)
-        self.check("young deck", age_s < life_s, f"deck {deck} is {age_s:.0f} s old")
-        if two:
+        self.check("young deck", hours is None or age_s < hours * HOUR_S, f"deck {deck} is {age_s:.0f} s old")
+        if two and self.game.other_deck_in_shuffler:
             other = next(name for name in self._backs if name != deck)
             there = self.cards_at(other, IN_SHUFFLER)
             self.check("other deck shuffled", there > 0, f"no card of deck {other} is in the shuffler")
             strange = self.house.stranger("shuffler") and house.now - self.house.exchanged_at["shuffler"] > NOTICED_S
             self.check("other deck shuffled", not strange, "another device is in the shuffler's place")
-        racked = decks_in(cards.pile(_RACK)) - {deck}
+        racked = self.decks_in(cards.pile(_RACK)) - {deck}
         self.check("one deck in the rack", not racked, f"deck {deck} is dealt while {sorted(racked)} are in the rack")
         left = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.EXIT)]
         self.check("table cleared", not left, "there are cards at", *left)
@@ -308,11 +311,38 @@ class Witness(DeckWitness):
         self._counted.pop(deck, None)
         self._by_hand.pop(deck, None)
         self._last_back = self._backs[deck] if two else ""
+        self._in_play = deck if self.setup.game.keeps_dealing else ""
         self._uncounted += 1
         self._uncounted_of[deck] = self._uncounted_of.get(deck, 0) + 1
         self._wagers = set(event.data["seats"])
         self.wagered = False
+        self._open.clear()
+        self._faced.clear()
         self._round = WitnessedRound(event)
+        self.game.started(self._round)
+
+    def _begun(self, deck: str, shuffler: ShufflerKind | None) -> None:
+        """The first round since its shuffle is dealt from a deck."""
+        source, size = SOURCE.get(self._method, SHOE), self.deck_size
+        pile = self.house.cards.pile(source)
+        if shuffler and shuffler.counts:
+            counted = self._counted.get(deck)
+            self.check("counted deck", counted == size, f"deck {deck} is dealt with a count of {counted}")
+            whole = len(pile) == size or deck in self._excused
+            self.check("whole deck", whole, f"{len(pile)} cards of deck {deck} are there")
+            if shuffler.recognises:  # it sees a foreign card in the place of one of its own, where the number is right
+                kinds = self.house.cards.kinds(source)
+                fits = tuple(kinds) == self.setup.game.copies or deck in self._excused
+                self.check("whole deck", fits, f"the kinds of deck {deck} are", *kinds)
+        else:
+            counted = self._counted.get(deck, size)
+            self.check("counted deck", counted == size, f"deck {deck} is dealt with a count of {counted}")
+            most = self.game.stub_rounds
+            self.check("stub counted", not most or self._uncounted < most, f"{self._uncounted} rounds without a count")
+            own = self._uncounted_of.get(deck, 0)
+            self.check("stub counted", not most or own < most, f"{own} rounds of deck {deck} without a count")
+        how = "machine" if deck in self._shuffled else self._by_hand.get(deck, "not at all")
+        self.check("shuffled deck", how in ("machine", "cut"), f"deck {deck} was shuffled: {how}")
 
     def _look_for_jams(self) -> None:
         for name, wired in self.house.wired.items():
@@ -324,16 +354,16 @@ class Witness(DeckWitness):
             self.check("no round under a warning", known, f"the {name} jammed {self.house.now - since:.0f} s ago")
 
     def _given(self, event: Entry) -> None:
-        if event.data["command"]["name"] != "Dispense":
+        if event.data["command"]["name"] not in ("Dispense", "DispenseFaceUp"):
             return
         round_, target = self._round, event.data["target"]
-        self.check("dealt in order", round_ is not None and target in round_.order, f"{target} is dealt to")
+        self.check("dealt in order", round_ is not None and target in round_.targets, f"{target} is dealt to")
         assert round_ is not None
-        at = round_.order.index(target)
-        in_order = at >= round_.at or target in round_.owed
-        self.check("dealt in order", in_order, f"{target} comes after {round_.order[round_.at]}")
+        later = [at for at in range(round_.at, len(round_.plan)) if round_.plan[at].target == target]
+        in_order = bool(later) or target in round_.owed
+        self.check("dealt in order", in_order, f"{target} comes after {round_.plan[round_.at].target}")
         self.check("shuffled deck", not round_.spoilt, f"round {round_.number} is dealt: {round_.spoilt}")
-        round_.at = max(round_.at, at)
+        round_.at = later[0] if later else round_.at
         round_.owed.discard(target)
 
     def _face_up(self, event: Entry) -> None:
@@ -361,52 +391,38 @@ class Witness(DeckWitness):
         round_ = self._round
         assert round_ is not None
         round_.acted = True
-        for seat in round_.seats:
-            self._hand(round_, seat)
+        self._whole(late=False)
 
     def _revealed(self, event: Entry) -> None:
         round_ = self._round
         assert round_ is not None
-        for seat in [*round_.seats, DEALERS_SEAT]:
-            if f"seat{seat}" not in round_.collected:
-                self._hand(round_, seat)
+        self._whole(late=True)
         self._turned_over.add(round_.number)
-
-    def _requested(self, event: Entry) -> None:
-        """Only a floorperson may request hands, with a reason, and only those of a void round."""
-        number, who, reason = event.data["round"], event.data.get("who", ""), event.data.get("reason", "")
-        self.check("no hidden card named", number in self._void_rounds, f"the hands of round {number} were requested")
-        proper = who == WHO[Role.FLOOR] and bool(reason.strip())
-        self.check("no hidden card named", proper, f"{who} requested the hands of round {number}: {reason!r}")
-        self._turned_over.add(number)
-        self.recoveries["hands requested"] += 1
-
-    def _recognised(self, event: Entry) -> None:
-        """What is recorded must have been turned over, and have been out of the shoe when the hand got its cards."""
-        number, shown = event.data["round"], Counter(event.data["kinds"])
-        self.check("no hidden card named", number in self._turned_over, f"a hand of round {number} is recorded")
-        out = self._out_then.pop(event.data["command"], Counter())
-        self.check("no undealt card named", shown <= out, f"{shown} was recorded, but only {out} had been turned over")
+        for target in round_.targets - round_.collected:
+            self._turn_over(self.pile_of(target))
 
     def _collected(self, event: Entry) -> None:
         assert self._round is not None
         self._round.collected.add(event.data["target"])
-
-    def _hand(self, round_: WitnessedRound, seat: int) -> None:
-        number = self.house.cards.count(Spot(CardPlace.HAND, seat))
-        good = number == STACK or round_.excused or round_.deck in self._excused
-        self.check("stack of three", good, f"the hand at {seat} has {number} cards in round {round_.number}")
 
     def _taken(self, event: Entry) -> None:
         round_ = self._round
         assert round_ is not None
         if "command" in event.data:
             spots = [*self.house.cards.spots(CardPlace.HAND), _RACK, FLOOR, *self.house.cards.spots(CardPlace.TABLE)]
-            out = Counter(card.kind.name.lower().replace("_", " ") for card in self.piles(spots))
+            out = Counter(self.kind(card) for card in self.piles(spots))
             self._out_then[event.data["command"]] = out
-        hands = {int(spot.number) for spot in self.house.cards.spots(CardPlace.HAND)}
-        good = hands <= {*round_.seats, DEALERS_SEAT}
+        hands = set(self.house.cards.spots(CardPlace.HAND))
+        good = hands <= {hand(target, self.setup.game) for target in round_.targets} | _BESIDE
         self.check("dealt in order", good, f"cards are at {sorted(hands)}, but {round_.seats} have wagered")
+        target, kept = event.data["target"], event.data["kept"]
+        if not round_.void_seq:
+            round_.dealt_to[target] += kept
+            if any(stack.target == target and stack.face_up for stack in round_.plan):
+                newest = self.pile_of(target)[:kept]
+                self._turn_over(newest)
+                if event.data.get("kinds"):
+                    self._known(target, event.data["kinds"], newest)
 
     def _completed(self, event: Entry) -> None:
         assert self._round is not None
@@ -414,10 +430,13 @@ class Witness(DeckWitness):
         self.completed += 1
         self._wagers = set()
         self._round = None
+        if event.data.get("then") != "loaded":
+            self._in_play = ""
 
     def _voided(self, event: Entry) -> None:
         assert self._round is not None
         self._round.void_seq = event.seq
+        self._round.keeps = event.data.get("keeps", False)
         self._void_rounds.add(self._round.number)
         self.voids[event.clause[0] if event.clause else "-"] += 1
 
@@ -430,11 +449,13 @@ class Witness(DeckWitness):
         assert self._round is not None
         deck = self._round.deck
         self.check("void complete", not self._wagers, f"wagers of {sorted(self._wagers)} are still on the table")
-        places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, EXITS["shoe"], CardPlace.RACK)
-        left = self.cards_at(deck, places)
-        self.check("void complete", not left, f"{left} cards of deck {deck} are in hands, shoe or rack")
         self.recoveries["voids completed"] += 1
-        self._uncounted = self._uncounted_of[deck] = 0
+        if not self._round.keeps:  # else its hands are collected, which the start of the next round shows
+            self._leaves_play(deck)
+            places = (CardPlace.HAND, CardPlace.SHOE, CardPlace.HELD, EXITS["shoe"], CardPlace.RACK)
+            left = self.cards_at(deck, places)
+            self.check("void complete", not left, f"{left} cards of deck {deck} are in hands, shoe or rack")
+            self._uncounted = self._uncounted_of[deck] = 0
         self._round = None
 
     # --- warnings -----------------------------------------------------------------------------------------------------
@@ -443,7 +464,7 @@ class Witness(DeckWitness):
         self._warned[event.data["warning"]] = event.data["gone"]
         device, _, what = event.data["warning"].rpartition(".")
         if what in _INCIDENTS:
-            for deck in decks_in(self.piles(_HOLDS.get(device, ()))):
+            for deck in self.decks_in(self.piles(_HOLDS.get(device, ()))):
                 self._unproven(deck, f"the warning {event.data['warning']} was raised")
 
     def _cause_gone(self, event: Entry) -> None:

@@ -64,8 +64,11 @@ def shuffle(hands: TableHands, deck: str, rng: random.Random) -> None:
 
 
 def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
-    """Deal a card to a hand, and look at it."""
-    cards = hands.house.cards
+    """Deal a card to a hand, and look at it. One that lies there and was not reported is looked at instead."""
+    cards, state = hands.house.cards, hands.house.state
+    believed = state.decks[state.round.deck].cards.get(target, 0) if state.round else 0
+    if cards.count(hands.hand(target)) > believed:
+        return hands.kinds_of(target)[believed : believed + 1]
     if not cards.count(hands.source()):
         return ()
     hands.bring_up(target, 1)
@@ -94,9 +97,10 @@ def by_worth(held: Sequence[Card]) -> tuple[list[Card], int]:
 def discard(hands: TableHands, target: str) -> None:
     """Put cards of a hand aside until it has as many as the table believes, first those that fit the others least."""
     assert hands.house.state.round
-    believed = hands.house.state.decks[hands.house.state.round.deck].cards.get(target, 0)
+    believed = hands.house.state.decks[hands.house.state.round.deck].cards
     held = hands.house.cards.pile(hands.hand(target))
-    for card in by_worth(held)[0][: max(len(held) - believed, 0)]:
+    aside = believed.get(ledger.DISCARDS, 0) - hands.house.cards.count(hands.hand(ledger.DISCARDS))
+    for card in by_worth(held)[0][: max(min(len(held) - believed.get(target, 0), aside), 0)]:
         hands.house.cards.move_card(card, hands.hand(target), hands.hand(ledger.DISCARDS))
 
 

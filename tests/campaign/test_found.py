@@ -14,7 +14,7 @@ from controller.core import actions as act
 from controller.core.actions import Role
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, ShufflerKind
-from simulators.campaign.checks import KIND_NAMES
+from simulators.campaign.checks import kind_names
 from simulators.campaign.clumsy_people import BUTTONS, ClumsyPeople
 from simulators.campaign.luck import Shift, draw
 from simulators.campaign.run import CampaignResult, play_shift
@@ -577,5 +577,6 @@ def test_any_button_can_be_pressed_by_mistake(houses: list[House], tmp_path: Pat
 
 
 def test_the_name_of_a_game_or_a_bet_is_not_that_of_a_card() -> None:
-    assert not KIND_NAMES.search(b"Dragon Poker is not played in sessions; there is a dragon wager")
-    assert KIND_NAMES.search(b"dragon wager, red dragon")
+    names = kind_names(Setup().game.kinds)
+    assert not names.search(b"Dragon Poker is not played in sessions; there is a dragon wager")
+    assert names.findall(b"dragon wager, red dragon") == [b"red dragon"]

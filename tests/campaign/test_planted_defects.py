@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulators.campaign.checks import CHECKS
+from simulators.campaign.games import every_check
 from simulators.campaign.luck import TAMPERED, draw
 from simulators.campaign.planted_defects import DEFECTS, WITHIN
 from simulators.campaign.run import hunt, play_shift
@@ -15,7 +15,7 @@ SEED = 5
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_planted_defect_is_caught(name: str) -> None:
     found = hunt(name, 1)
-    assert found.caught_by in CHECKS
+    assert found.caught_by in every_check()
     assert found.rounds <= WITHIN
 
 

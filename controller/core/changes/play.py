@@ -38,7 +38,7 @@ def _now(state: State) -> Round:
 
 
 def _in_order(value: Any) -> Any:
-    """What a game remembers, with its keys in the order in which the journal has them: a replay gives the same bytes."""
+    """What a game remembers, its keys in the order of the journal: so a replay gives the same bytes."""
     if isinstance(value, dict):
         return {key: _in_order(value[key]) for key in sorted(value)}
     return [_in_order(each) for each in value] if isinstance(value, list) else value
@@ -64,12 +64,12 @@ def forget_bets(state: State) -> None:
 
 @changes(StakesNoted)
 def _noted(state: State, event: StakesNoted) -> None:
-    state.carried = event.carried
+    state.carried = _in_order(event.carried)
 
 
 @changes(SeatLeft)
 def _left(state: State, event: SeatLeft) -> None:
-    state.carried = event.carried
+    state.carried = _in_order(event.carried)
     state.bets.pop(ledger.seat(event.seat), None)
     state.seats = [seat for seat in state.seats if seat != event.seat]
 

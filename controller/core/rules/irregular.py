@@ -40,9 +40,14 @@ def void(d: Decision, *rules: Rule, reason: str, keeps: bool = False) -> None:
     """
     if d.state.round and d.may(RoundVoided, d.state.round.deck):
         why = list(cite(d.state, rules))
-        whole = ledger.MISSING not in d.state.decks[d.round.deck].cards
-        keeps = keeps and d.state.setup.game.keeps_dealing and whole
+        keeps = keeps and d.state.setup.game.keeps_dealing and _rest_is_certain(d.state, d.round.deck)
         d.emit(RoundVoided(round=d.round.number, deck=d.round.deck, reason=reason, why=why, keeps=keeps), *rules)
+
+
+def _rest_is_certain(state: State, deck: str) -> bool:
+    """Whether no card of the deck is missing or between the shoe and the hands."""
+    cards, shoe = state.decks[deck].cards, state.devices.get("shoe")
+    return not cards.get(ledger.MISSING) and not cards.get(ledger.EXIT) and not (shoe and shoe.doing)
 
 
 @enforces(Rule.FACE_UP, Rule.SECOND_FACE_UP)

@@ -17,7 +17,8 @@ from controller.core.rules.guards import STOPS, inside
 from controller.core.rules.irregular import void
 from controller.core.rules.unexpected_cards import put_in
 from controller.core.rules.warnings import restore_fault, warn
-from controller.core.state import Given
+from controller.core.state import Given, Round, State
+from controller.games import described
 from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import ClearJam, SelfTest
@@ -34,13 +35,21 @@ def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_insi
     concerned = {*inside(state, name), put_in(state, name)} if cards_inside else set()
     if given:
         concerned.add(given.deck)
-    if name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE:
-        draws = state.setup.game.draws and state.table is TableState.ACTING
-        dealing = draws or next_stack(d.round) is not None
-        if dealing or (stuck and not d.round.stub_out):
-            void(d, rule, reason=f"the shoe {why}")
+    in_round = name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE
+    if in_round and (more_cards_due(state, d.round) or (stuck and not d.round.stub_out)):
+        void(d, rule, reason=f"the shoe {why}")
     for deck in sorted(concerned & set(state.decks)):
         shuffle_again(d, deck, rule, reason=f"the {name} {why}")
+
+
+def more_cards_due(state: State, round_: Round) -> bool:
+    """Whether more cards of this round come from the shoe, or may still come by the rules of the game."""
+    if next_stack(round_) is not None:
+        return True
+    game = state.setup.game
+    if state.table is TableState.DEALING:
+        return game.draws or described(game).due_card is not None
+    return game.draws and state.table is TableState.ACTING and not round_.acted
 
 
 def jammed(d: Decision, name: str) -> None:
