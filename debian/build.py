@@ -39,6 +39,7 @@ SHIPPED = {
     "debian/lintian-overrides": "usr/share/lintian/overrides/dragonshoe",
     "docs/*.md": f"{DOC}/",
     "docs/*.json": f"{DOC}/",
+    "docs/games/*.md": f"{DOC}/games/",
     "tests/scenarios/*.toml": f"{DOC}/examples/scenarios/",
 }
 # Written into build/ by `make manual`.

@@ -97,18 +97,18 @@ def test_another_player_deals_in_the_next_round() -> None:
 def test_a_table_without_a_pack_is_refused_and_pointed_to_the_example() -> None:
     fault = setup_fault(setup({}))
     assert fault is not None
-    assert fault.reason.startswith("options.pack: no pack: the rules do not say which cards it has")
-    assert fault.reason.endswith("docs/games/dragon-poker-chinese-deck.md has an example")
+    assert fault.reason.startswith("pack: the rules do not say which cards it has; enter")
+    assert fault.reason.endswith("[table.options.pack]; docs/games/dragon-poker-chinese-deck.md has an example")
 
 
 @pytest.mark.parametrize(
     ("pack", "reason"),
     [
-        (dict.fromkeys(KINDS[:32], 1), "options.pack: 32 cards are too few: 4 players need at least 33"),
-        ({**EXAMPLE_PACK, "red dragon": 4}, "options.pack: unknown kinds of cards: red dragon;"),
-        ({**EXAMPLE_PACK, "script 9": 0}, "options.pack: fewer than 1 copy of script 9;"),
-        ({**EXAMPLE_PACK, "script 9": "two"}, "options.pack: expected the number of copies of each kind of card"),
-        ({kind: 2 for kind in KINDS if kind != "green dragon"}, "options.pack: no hand of this pack can be class 0"),
+        (dict.fromkeys(KINDS[:32], 1), "pack: 32 cards are too few: 4 players need at least 33"),
+        ({**EXAMPLE_PACK, "red dragon": 4}, "pack: unknown kinds of cards: red dragon;"),
+        ({**EXAMPLE_PACK, "script 9": 0}, "pack: fewer than 1 copy of script 9;"),
+        ({**EXAMPLE_PACK, "script 9": "two"}, "pack: expected the number of copies of each kind of card"),
+        ({kind: 2 for kind in KINDS if kind != "green dragon"}, "pack: no hand of this pack can be class 0"),
     ],
 )
 def test_a_pack_that_cannot_be_played_is_refused_with_the_reason(pack: dict[str, Any], reason: str) -> None:

@@ -236,6 +236,7 @@ def test_the_house_keeps_nothing() -> None:
 def test_odds_name_the_pack_and_the_players() -> None:
     (bet,) = odds(LARGE_PACK, 3)
     assert (bet.bet, bet.paytable, bet.unit) == ("winning hand in the deal", "138 cards, 3 players", "the ante")
+    assert odds()[0].paytable == "the example pack of 52 cards, 4 players"
 
 
 def test_odds_of_a_pack_that_cannot_be_played_are_refused() -> None:

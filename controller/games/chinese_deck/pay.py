@@ -186,7 +186,8 @@ def odds(pack: Mapping[str, int] = EXAMPLE_PACK, players: int = MOST_PLAYERS) ->
     ways = winning_ways(pack)
     lines = [OddsLine(CLASS_NAMES[one], ways[one], of, _wins_in_the_deal(one, players)) for one in reversed(ways)]
     lines.append(OddsLine(NO_WIN, of - sum(ways.values()), of, 0))
-    name = f"{pack_size(pack)} cards, {players} players"
+    what = "the example pack of " if pack == EXAMPLE_PACK else ""
+    name = f"{what}{pack_size(pack)} cards, {players} players"
     return [OddsAmongPlayers("winning hand in the deal", name, tuple(lines), "the ante")]
 
 

@@ -64,10 +64,12 @@ def _with_options(game: Game, options: dict[str, Any]) -> Game:
 def _options_fault(options: dict[str, Any]) -> str:
     pack = options["pack"]
     if not isinstance(pack, dict) or not all(type(copies) is int for copies in pack.values()):
-        return "options.pack: expected the number of copies of each kind of card"
+        return "pack: expected the number of copies of each kind of card"
+    if not pack:
+        where = "[table.options.pack]; docs/games/dragon-poker-chinese-deck.md has an example"
+        return f"pack: the rules do not say which cards it has; enter the number of copies of each kind in {where}"
     fault = pack_fault(pack)
-    example = "; docs/games/dragon-poker-chinese-deck.md has an example" if fault and not pack else ""
-    return f"options.pack: {fault}{example}" if fault else ""
+    return f"pack: {fault}" if fault else ""
 
 
 # --- a round ----------------------------------------------------------------------------------------------------------
