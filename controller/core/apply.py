@@ -18,7 +18,7 @@ from controller.core.events.event import Entry, Event
 from controller.core.machines import DECK_MACHINE, DEVICE_MACHINE, TABLE_MACHINE
 from controller.core.state import State
 
-__all__ = ["apply", "decks", "devices", "fold", "play", "rounds", "table"]
+__all__ = ["MOVING_CARDS", "apply", "decks", "devices", "fold", "play", "rounds", "table"]
 
 
 class _Effect(NamedTuple):
@@ -29,6 +29,7 @@ class _Effect(NamedTuple):
     moves_device: bool
     moves_cards: bool
     leads: bool  # it may name the state that comes next
+    may_stay: bool  # it may leave its device in its state: a lock or light command is not a cycle
 
 
 def _effect(event: type[Event]) -> _Effect:
@@ -38,10 +39,12 @@ def _effect(event: type[Event]) -> _Effect:
         moves_device=event in DEVICE_MACHINE.events,
         moves_cards="moves" in event.__struct_fields__,
         leads="then" in event.__struct_fields__,
+        may_stay="stays" in event.__struct_fields__,
     )
 
 
 _EFFECTS: Final = {event: _effect(event) for event in KINDS.values()}
+MOVING_CARDS: Final = frozenset(event for event, effect in _EFFECTS.items() if effect.moves_cards)
 
 
 def fold(entries: Iterable[Entry], state: State | None = None) -> State:
@@ -56,7 +59,7 @@ def apply(state: State, entry: Entry) -> None:
     """Apply one event: the state machines first, then the cards that moved, then the other fields."""
     event = entry.event
     kind = type(event)
-    moves_table, moves_deck, moves_device, moves_cards, leads = _EFFECTS[kind]
+    moves_table, moves_deck, moves_device, moves_cards, leads, may_stay = _EFFECTS[kind]
     state.seq = entry.seq
     state.now_ms = max(state.now_ms, event.at_ms)
     if event.of is not None:
@@ -74,7 +77,7 @@ def apply(state: State, entry: Entry) -> None:
                 ledger.move(deck.cards, event.moves or ())  # type: ignore[attr-defined]
                 if state.round is not None and state.round.void:
                     rounds.note_void_places(state, state.round)
-    if moves_device and not getattr(event, "stays", False):  # a lock or light command is not a cycle of the device
+    if moves_device and not (may_stay and event.stays):  # type: ignore[attr-defined]
         device = state.devices[event.device]  # type: ignore[attr-defined]
         device.state = DEVICE_MACHINE.after(device.state, kind)
     change = CHANGES.get(kind)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from controller.core import ledger
 from controller.core.actions import Action, name_of
-from controller.core.apply import apply
+from controller.core.apply import MOVING_CARDS, apply
 from controller.core.events.decks import LedgerBroken
 from controller.core.events.event import Cause, Entry, Event
 from controller.core.events.table import ActionRefused
@@ -44,7 +44,7 @@ class Decision:
         entry = Entry(state.seq + 1, cite(state, cited), event)
         apply(state, entry)
         self.entries.append(entry)
-        if getattr(event, "moves", None) is not None:
+        if type(event) in MOVING_CARDS and event.moves is not None:  # type: ignore[attr-defined]
             self._check_cards(entry, event.deck)  # type: ignore[attr-defined]
         return entry
 

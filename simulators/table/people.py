@@ -155,9 +155,11 @@ class People:
             return True
         if self.house.setup.game.keeps_dealing and self._sees_cut_card():
             return taken(self.perform(act.ReportCutCard))
+        if not step.do:
+            return False
         if any(offer["action"] == "decide_hand" for offer in step.do) and self._decide_out_of_turn():
             return True
-        if step.do and step.do[0]["action"] == "decide_hand":
+        if step.do[0]["action"] == "decide_hand":
             return self._decide_hand()
         return any(self._accept(step, offer) for offer in step.do)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import codec, daemon, journal, round_trip, rounds, screen, searches, window
+from tests.bench import codec, daemon, journal, previous, round_trip, rounds, screen, searches, window
 from tests.bench.measure import Row, machine
 
 RESULT = Path("build/bench.json")
@@ -37,6 +37,7 @@ def main() -> int:
         ("window", window),
         ("journal", journal),
         ("rounds", rounds),
+        ("previous version", previous),
         ("daemon", daemon),
         ("searches", searches),
         ("screen", screen),
