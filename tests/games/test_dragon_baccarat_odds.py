@@ -87,12 +87,16 @@ def test_eight_decks_have_the_published_probabilities() -> None:
     assert p["player pair", "pair"] == p["banker pair", "pair"] == "0.074699"
 
 
+def chances_of_a_round(decks: int) -> dict[str, Fraction]:
+    """The probability of each result, by the letter of its side."""
+    results = round_results(decks)
+    return {name[0].upper(): Fraction(ways, results.total()) for name, ways in results.items()}
+
+
+@pytest.mark.parametrize("decks", [4, 8, 10])
 @pytest.mark.parametrize("side", ["player", "banker", "any"])
-def test_the_dragon_bets_of_a_session_agree_with_a_second_enumeration(side: str) -> None:
-    results = round_results(8)
-    of = results.total()
-    chance = {"P": Fraction(results[Result.PLAYER], of), "B": Fraction(results[Result.BANKER], of)}
-    chance["T"] = 1 - chance["P"] - chance["B"]
+def test_the_dragon_bets_of_a_session_agree_with_a_second_enumeration(side: str, decks: int) -> None:
+    chance = chances_of_a_round(decks)
     found: dict[str, Fraction] = dict.fromkeys(("ruby dragon", "golden dragon", "royal dragon", "lose"), Fraction())
     for played in itertools.product("PBT", repeat=8):
         wins = "".join(played).replace("T", "")
@@ -100,8 +104,49 @@ def test_the_dragon_bets_of_a_session_agree_with_a_second_enumeration(side: str)
         streak = max((len(list(run)) for who, run in itertools.groupby(wins) if who in counted), default=0)
         names = {5: "ruby dragon", 6: "golden dragon", 7: "royal dragon", 8: "royal dragon"}
         found[names.get(streak, "lose")] += math.prod(chance[letter] for letter in played)
-    (bet,) = [bet for bet in odds(8, session=8) if bet.bet == f"{side} dragon, 8 rounds"]
+    (bet,) = [bet for bet in odds(decks, session=8) if bet.bet == f"{side} dragon, 8 rounds"]
     assert {line.outcome: line.p for line in bet.lines} == found
+    ruby, golden, royal = (1, 2, 5) if side == "any" else (2, 4, 10)
+    paid = ruby * found["ruby dragon"] + golden * found["golden dragon"] + royal * found["royal dragon"]
+    assert bet.edge == found["lose"] - paid
+
+
+def without_streak(wins: int, length: int, p: Fraction) -> Fraction:
+    """The probability that a side, which wins each round that is not a tie with `p`, has no streak of this length.
+
+    The first such streak ends with round m if it began after a lost round, and there was none before that round.
+    """
+    none = [Fraction(1)] * length
+    for m in range(length, wins + 1):
+        begins = (1 - p) * none[m - length - 1] if m > length else Fraction(1)
+        none.append(none[m - 1] - begins * p**length)
+    return none[wins]
+
+
+@pytest.mark.parametrize("decks", range(4, 11))
+@pytest.mark.parametrize("side", ["player", "banker"])
+def test_the_dragon_bets_of_a_long_session_agree_with_the_first_streak_of_each_length(side: str, decks: int) -> None:
+    chance, rounds = chances_of_a_round(decks), 30
+    p = chance[side[0].upper()] / (1 - chance["T"])
+    least: dict[int, Fraction] = {}  # the probability of a streak of at least this length
+    for length in (5, 6, 7):
+        least[length] = 1 - sum(
+            (
+                math.comb(rounds, wins)
+                * (1 - chance["T"]) ** wins
+                * chance["T"] ** (rounds - wins)
+                * without_streak(wins, length, p)
+                for wins in range(rounds + 1)
+            ),
+            Fraction(),
+        )
+    (bet,) = [bet for bet in odds(decks, session=rounds) if bet.bet == f"{side} dragon, {rounds} rounds"]
+    assert {line.outcome: line.p for line in bet.lines} == {
+        "ruby dragon": least[5] - least[6],
+        "golden dragon": least[6] - least[7],
+        "royal dragon": least[7],
+        "lose": 1 - least[5],
+    }
 
 
 @pytest.mark.parametrize(("decks", "session"), [(3, 0), (11, 0), (8, -1), (8, 201)])
