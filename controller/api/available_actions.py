@@ -225,9 +225,7 @@ def _may_decide(state: State, round_: Round, hand: str) -> bool:
 # The hands that an action is about.
 _HANDS: dict[type[Action], Callable[[State, Round, str], object]] = {
     EnterCards: cards_wanted,
-    CorrectCards: lambda state, round_, hand: (
-        hand == round_.entered if described(state.setup.game).due_card else round_.kinds.get(hand)
-    ),
+    CorrectCards: lambda state, round_, hand: round_.kinds.get(hand),
     CorrectDecision: lambda state, round_, hand: round_.kinds.get(hand),
     DecideHand: _may_decide,
 }

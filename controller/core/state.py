@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -138,7 +139,6 @@ class Round(msgspec.Struct):
     wagers_open: bool = True  # wagers are still on the table
     kinds: dict[str, list[str]] = {}  # the cards of each hand that were seen, in order
     unseen: dict[str, int] = {}  # cards that were dealt face up and have not been entered yet
-    due: int = 0  # the last stacks of the plan, which the rules of the game called for in the deal
     entered: str = ""  # the hand whose cards a person entered last
     decisions: list[Decided] = []
     before: list[BeforeDecision] = []  # each of them
@@ -270,6 +270,17 @@ def requestable_rounds(state: State) -> list[int]:
     now = state.round.number if state.round and not state.round.void else 0
     hidden = [stack.round for device in state.devices.values() for stack in device.dealt if not stack.wanted]
     return [number for number in dict.fromkeys(hidden) if number != now]
+
+
+def replaced(known: Sequence[str], was: Sequence[str], kinds: Sequence[str]) -> list[str]:
+    """The known cards of a hand with those that were others replaced; of equal ones, the last."""
+    found: list[int] = []
+    for kind in reversed(was):
+        found.insert(0, max(at for at, one in enumerate(known) if one == kind and at not in found))
+    right = list(known)
+    for place, kind in zip(found, kinds, strict=True):
+        right[place] = kind
+    return right
 
 
 def deck_with_back(state: State, back: str) -> str:

@@ -268,6 +268,25 @@ def test_a_card_that_nobody_should_have_got_is_set_aside_and_one_that_was_not_dr
     assert house.refused(act.ReconstructHands, kinds("ks 3h 6s 4d")).clause == ("5.2",)
 
 
+@clause("5.2", game="dragon-baccarat-tournament")
+def test_any_card_of_a_round_can_be_corrected_until_the_hands_are_collected() -> None:
+    house = a_table()
+    house.ask(act.CloseBets, (1,))
+    deal(house, "9s 5h")
+    house.ask(act.CorrectCards, target="player", kinds=kinds("2s"))
+    deal(house, "3s 2d as")
+    assert house.at() is TableState.CLEARING, "the banker seems to have 7 and stands"
+    house.ask(act.CorrectCards, target="banker", kinds=kinds("2h"), was=kinds("5h"))
+    house.ask(act.CorrectCards, target="player", kinds=kinds("4s"))
+    deal(house, "ks")
+    assert house.state.round is not None
+    assert house.state.round.kinds == {"player": list(kinds("2s 3s 4s")), "banker": list(kinds("2h 2d ks"))}
+    house.ask(act.CollectAll)
+    assert results(house) == ["player"]
+    assert house.refused(act.CorrectCards, target="banker", kinds=kinds("9h"))
+    same_after_snapshot(house)
+
+
 @clause("5.3", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize(("codes", "void"), [("", True), ("2s 2h 3s", True), ("2s 2h 3s 2d", False)])
 def test_two_cards_at_once_void_the_round_only_in_the_initial_deal(codes: str, void: bool) -> None:

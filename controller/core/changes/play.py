@@ -27,7 +27,7 @@ from controller.core.events.play import (
     StockReshuffled,
 )
 from controller.core.events.rounds import PlannedStack
-from controller.core.state import BeforeDecision, Round, Settled, State
+from controller.core.state import BeforeDecision, Round, Settled, State, replaced
 from controller.games import described
 from controller.games.record import Decided
 
@@ -76,9 +76,7 @@ def _left(state: State, event: SeatLeft) -> None:
 
 @changes(CardDue)
 def _due(state: State, event: CardDue) -> None:
-    round_ = _now(state)
-    round_.plan.append(PlannedStack(event.target, 1, face_up=event.face_up))
-    round_.due += 1
+    _now(state).plan.append(PlannedStack(event.target, 1, face_up=event.face_up))
 
 
 @changes(CardsSeen)
@@ -124,10 +122,7 @@ def _entered(state: State, event: CardsEntered) -> None:
 @changes(CardsCorrected)
 def _corrected(state: State, event: CardsCorrected) -> None:
     round_ = _now(state)
-    known = round_.kinds[event.target]
-    places = _places(known, event.was)
-    for place, kind in zip(places, event.kinds, strict=True):
-        known[place] = kind
+    round_.kinds[event.target] = replaced(round_.kinds[event.target], event.was, event.kinds)
     deck = state.decks.get(round_.deck)
     if deck:
         for was, kind in zip(event.was, event.kinds, strict=True):
@@ -138,19 +133,7 @@ def _corrected(state: State, event: CardsCorrected) -> None:
         if one.hand == event.target:
             kinds = tuple(renamed.get(kind, kind) for kind in one.kinds)
             round_.decisions[number] = Decided(one.hand, one.choice, one.number, kinds, one.moved)
-    if described(state.setup.game).due_card:  # what was due followed from the wrong card
-        following = round_.dealt + (1 if round_.in_hand else 0)
-        del round_.plan[max(following, len(round_.plan) - round_.due) :]
-        round_.due = 0
     not_settled(state, round_)
-
-
-def _places(known: list[str], kinds: list[str]) -> list[int]:
-    """Where these cards are among the known ones of a hand; of equal ones, the last."""
-    found: list[int] = []
-    for kind in reversed(kinds):
-        found.insert(0, max(at for at, one in enumerate(known) if one == kind and at not in found))
-    return found
 
 
 @changes(HandsReconstructed)

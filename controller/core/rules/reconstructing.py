@@ -7,7 +7,7 @@ the round: the order decides which hand each card belongs to. Cards that the rou
 # mypyc
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from controller.core import ledger
 from controller.core.actions import ReconstructHands
@@ -47,30 +47,37 @@ def why_none_is_due(state: State) -> str:
 @handles(ReconstructHands)
 def reconstruct(d: Decision, act: ReconstructHands) -> Refusal | None:
     """These are the cards of the round in the order in which they were drawn; the rules say whose each of them is."""
+    return work_out(d, act.kinds, act.who)
+
+
+def work_out(d: Decision, drawn: Sequence[str], who: str) -> Refusal | None:
+    """Work the round out again from these cards, in the order in which they were drawn."""
     state, round_ = d.state, d.round
     game = described(state.setup.game)
     if game.reconstruct is None:
         return no_such_rule(state, "hands that are worked out again")
-    refusal = _not_possible(state, round_) or _wrong_number(state, round_, act.kinds)
-    if refusal:
-        return refusal
     before = [kind for kinds in round_.kinds.values() for kind in kinds]
-    refusal = unknown_cards(state, act.kinds, instead_of=before)
+    refusal = (
+        _not_possible(state, round_)
+        or _wrong_number(state, round_, drawn)
+        or unknown_cards(state, drawn, instead_of=before)
+    )
     if refusal:
         return refusal
+    order = [hand or ledger.ASIDE for hand in game.reconstruct(drawn)]
     hands: dict[str, list[str]] = {}
-    for kind, hand in zip(act.kinds, game.reconstruct(act.kinds), strict=True):
-        hands.setdefault(hand or ledger.ASIDE, []).append(kind)
+    for kind, hand in zip(drawn, order, strict=True):
+        hands.setdefault(hand, []).append(kind)
     cards = state.decks[round_.deck].cards
     d.emit(
         HandsReconstructed(
             round=round_.number,
             deck=round_.deck,
-            kinds=list(act.kinds),
+            kinds=list(drawn),
             hands=hands,
             moves=ledger.changing_moves(cards, _wanted(round_, cards, hands)),
-            plan=_plan(state, round_, hands),
-            who=act.who,
+            plan=_plan(state, round_, order),
+            who=who,
         ),
         Rule.RECONSTRUCT,
     )
@@ -118,9 +125,16 @@ def _wanted(round_: Round, cards: ledger.CardCounts, hands: dict[str, list[str]]
     return {place: number for place, number in wanted.items() if number}
 
 
-def _plan(state: State, round_: Round, hands: dict[str, list[str]]) -> list[PlannedStack]:
+def in_drawn_order(round_: Round, hands: Mapping[str, Sequence[str]]) -> list[str]:
+    """The cards of a round in the order in which they were drawn, if its hands are these."""
+    rest = {hand: list(kinds) for hand, kinds in hands.items()}
+    dealt = [stack.target for stack in round_.plan[: round_.dealt] if stack.target != ledger.BURNT]
+    return [*(rest[hand].pop(0) for hand in dealt if rest.get(hand)), *rest.get(ledger.ASIDE, [])]
+
+
+def _plan(state: State, round_: Round, order: Sequence[str]) -> list[PlannedStack]:
     """What was dealt, and then what is still to be dealt of the initial deal; the rest follows from the rules."""
     burnt = [stack for stack in round_.plan if stack.target == ledger.BURNT]
     initial = [planned(deal, deal.to) for deal in state.setup.game.programme[round_.method]]
-    dealt = [PlannedStack(hand, 1, face_up=True) for hand in hands if hand != ledger.ASIDE for _ in hands[hand]]
+    dealt = [PlannedStack(hand, 1, face_up=True) for hand in order if hand != ledger.ASIDE]
     return burnt + dealt + initial[len(dealt) :]

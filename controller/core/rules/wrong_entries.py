@@ -8,7 +8,9 @@ from collections import Counter
 from controller.core.actions import CorrectCards, CorrectDecision
 from controller.core.decision import Decision, Refusal, handles
 from controller.core.events.play import CardsCorrected, DecisionCorrected
+from controller.core.rules.reconstructing import in_drawn_order, work_out
 from controller.core.rules.script import record_of, unknown_cards
+from controller.core.state import replaced
 from controller.games import described
 from controller.games.record import Decided
 from controller.games.rulebook import Rule
@@ -16,19 +18,15 @@ from controller.games.rulebook import Rule
 
 @handles(CorrectCards)
 def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
-    """Cards that were entered were others. If further cards may follow from them, only the last, and at once."""
+    """Cards that were entered were others. If further cards may follow from them, the round is worked out again."""
     round_ = d.round
     known = round_.kinds.get(act.target, [])
-    last = known[len(known) - len(act.kinds) :] if len(act.kinds) <= len(known) else []
-    was = list(act.was) or last
+    was = list(act.was) or (known[len(known) - len(act.kinds) :] if len(act.kinds) <= len(known) else [])
     if not act.kinds or len(was) != len(act.kinds) or Counter(was) - Counter(known):
         return Refusal("these are not cards of this hand", "as many cards are named as were entered wrong")
-    if described(d.state.setup.game).due_card is not None:
-        if round_.settled or act.target != round_.entered or was != last:
-            return Refusal("these cards cannot be corrected", "they were entered last, and nothing was dealt since")
-        shoe = d.state.devices.get("shoe")
-        if shoe and (shoe.doing or shoe.at_exit):
-            return Refusal("the shoe has put out a card, or is doing so", "it has been taken and entered")
+    if described(d.state.setup.game).reconstruct is not None:
+        hands = round_.kinds | {act.target: replaced(known, was, act.kinds)}
+        return work_out(d, in_drawn_order(round_, hands), act.who)
     refusal = _collected(d, act.target) or unknown_cards(d.state, act.kinds, instead_of=was)
     if refusal is None:
         d.emit(
