@@ -30,7 +30,7 @@ def shoectl(*words: str) -> Result:
     return result
 
 
-@pytest.mark.parametrize("game", ["dragon-poker", "dragon-poker-chinese-deck"])
+@pytest.mark.parametrize("game", ["dragon-poker", "dragon-poker-chinese-deck", "face-up-chinese-poker"])
 def test_no_clause_is_empty(game: str) -> None:
     found = json.loads(shoectl("rules", "--game", game, "--json").stdout)
     assert [row["clause"] for row in found] == list(GAMES[game].rulebook.clauses)

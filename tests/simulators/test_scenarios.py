@@ -24,7 +24,7 @@ def shipped() -> dict[str, Scenario]:
     return {file.stem: read_scenario(file.read_text()) for file in SCENARIOS}
 
 
-@pytest.mark.parametrize("game", ["dragon-poker", "dragon-poker-chinese-deck"])
+@pytest.mark.parametrize("game", ["dragon-poker", "dragon-poker-chinese-deck", "face-up-chinese-poker"])
 def test_every_clause_is_shown_by_a_scenario(shipped: dict[str, Scenario], game: str) -> None:
     shown = {clause for scenario in shipped.values() if scenario.game == game for clause in scenario.clauses}
     assert [clause for clause in GAMES[game].rulebook.clauses if clause not in shown] == []

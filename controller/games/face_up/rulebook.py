@@ -43,6 +43,8 @@ RULEBOOK = Rulebook(
         Rule.STUB_COUNT_DUE: "deal",
         Rule.STUB_FITS: "deal",
         Rule.STUB_WRONG: "deal",
+        Rule.MISDEALT: "deal",
+        Rule.NOT_MISDEALT: "deal",
         Rule.DECISIONS: "segments",
         Rule.BETS: "stakes",
         Rule.TABLE_STAKES: "stakes",
