@@ -50,8 +50,6 @@ _REPORTED_FIRST: Final = (
     act.RemoveDeck,
     act.CloseTable,
 )
-
-
 _OTHER_HANDS: Final = {ledger.DEALER: DEALERS_SEAT, ledger.DISCARDS: 20, ledger.BURNT: 21}  # those of a game: from 30
 
 

@@ -114,6 +114,8 @@ class SecretTable:
         self.rng = random.Random(f"{seed}/story")
         self.said: list[tuple[str, str]] = []  # channel, text
         self.leaks: list[tuple[str, list[str], str]] = []  # channel, hidden kinds, text
+        self.requested = False  # a floorperson wanted to know the hands of a void round
+        self.deck = ""  # of the round that is being played
         self.before_deal: Callable[[], None] = lambda: None
         self._made: list[Entry] = []
         self._reporting = False
@@ -131,6 +133,8 @@ class SecretTable:
         self._reporting = False
         if refusals(made):
             self.witness.seen -= turned
+        elif isinstance(action, act.RequestHands):
+            self.requested = True
         self.witness.ever_seen |= self.witness.seen
         self.search()
         return made
@@ -143,13 +147,14 @@ class SecretTable:
     # --- what leaves the table --------------------------------------------------------------------------------------
 
     @property
-    def deck(self) -> str:
-        """The deck of the round that is being played; empty if none is."""
+    def _playing(self) -> str:
         return self.house.state.round.deck if self.house.state.round else ""
 
     def search(self) -> None:
-        """Search what has left the table since the last search."""
-        self.witness.look()
+        """Search what has left the table since the last search, also what came with the end of a round."""
+        self.deck = self._playing or self.deck
+        if self._playing:
+            self.witness.look()
         made, self._made = self._made, []
         for entry in made:
             stored = event_json(entry.seq, "", entry.kind, entry.clause, entry.data)
@@ -157,9 +162,11 @@ class SecretTable:
         heard, self.heard[:] = self.heard[:], []
         for message in heard:
             self._overhear(message)
-        if self.deck and not {entry.kind for entry in made} <= SHOW_NOTHING:
+        if self._playing and not {entry.kind for entry in made} <= SHOW_NOTHING:
             for channel, text in self.shown():
                 self.say(channel, text)
+        self.deck = self._playing
+        self.witness.look()
 
     def shown(self) -> Iterator[tuple[str, str]]:
         """What can be read at this moment, by channel."""
@@ -167,6 +174,8 @@ class SecretTable:
         view = table_view(state, self.house.now_ms) | VIEW_MORE
         for device in view["devices"]:
             device["link"] = "ok"
+        for result in ("settled", "session_ended"):
+            view[result] = self._of_this_round(view.get(result), state.rounds)
         yield "view", msgspec.json.encode(view).decode()
         yield "bystander", msgspec.json.encode(open_view(view)).decode()
         yield "shoectl status", "\n".join(line.text for line in table_lines(view))
@@ -175,7 +184,15 @@ class SecretTable:
             yield "board", repr(game.board(record_of(state, state.round)))
         saved = msgspec.msgpack.decode(encode(state))
         del saved["setup"]
+        for result in ("settled", "session_ended"):
+            saved[result] = self._of_this_round(saved.get(result), state.rounds)
         yield "snapshot", repr(saved)
+
+    @staticmethod
+    def _of_this_round(result: Any, number: int) -> Any:
+        """The result of an earlier round names cards that everybody saw then."""
+        fields = result if isinstance(result, dict) else msgspec.to_builtins(result)
+        return fields if fields and fields["round"] == number else None
 
     def say(self, channel: str, text: str, typed: str = "") -> None:
         """What somebody got to read. A card that they named themselves is none of the table's."""
@@ -189,7 +206,8 @@ class SecretTable:
         self.said.append(("wire", repr((number, fields))))
         numbers = [n for field in fields if isinstance(field, list) for n in field if isinstance(n, int)]
         more = fields[ELEMENTS.get(number, len(fields) + 1) - 1 :]
-        named = numbers_named(numbers, self.witness, self.deck) if number in NAMING else []
+        naming = number in NAMING and (self.deck or not self.requested)
+        named = numbers_named(numbers, self.witness, self.deck) if naming else []
         if named or more:
             self.leaks.append(("wire", named, repr((number, fields))))
 

@@ -6,7 +6,6 @@ them, and at what the description of the game says is hidden.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from controller.core import actions as act
@@ -32,8 +31,6 @@ class Witness:
         self.ever_seen: set[Card] = set()  # also before the last shuffle
         self.dealt: dict[int, set[Card]] = {}  # to the hands of each round
         self._lay: dict[str, list[Card]] = {}  # the hands when it last looked
-        names = sorted(house.setup.game.kinds, key=len, reverse=True)
-        self._names = re.compile(rf"(?<![a-z])({'|'.join(names)})(?![a-z0-9])", re.IGNORECASE)
 
     # --- what is seen -----------------------------------------------------------------------------------------------
 
@@ -96,22 +93,15 @@ class Witness:
 
     # --- what is hidden ---------------------------------------------------------------------------------------------
 
-    def hidden(self, deck: str) -> list[Card]:
-        """The cards of a deck that nobody may know."""
-        every = [spot for place in CardPlace for spot in self.house.cards.spots(place)]
-        cards = [card for spot in every for card in self.house.cards.pile(spot)]
-        return [card for card in cards if card.deck == deck and card not in self.seen]
-
     def hidden_kinds(self, deck: str) -> set[str]:
-        """The kinds of which no card has been seen."""
+        """The kinds of a deck of which no card has been seen."""
         seen = {card.kind for card in self.seen if card.deck == deck}
-        kinds = self.house.setup.game.kinds
-        return {kinds[card.kind] for card in self.hidden(deck) if card.kind not in seen}
+        return {kind for number, kind in enumerate(self.house.setup.game.kinds) if number not in seen}
 
     def named(self, text: str, deck: str) -> list[str]:
         """The hidden kinds that a text names."""
-        names = {name.lower() for name in self._names.findall(text.replace("_", " "))}
-        return sorted(names & self.hidden_kinds(deck))
+        small = text.lower().replace("_", " ")
+        return sorted(kind for kind in self.hidden_kinds(deck) if kind in small)
 
 
 def numbers_named(kinds: Iterable[int], witness: Witness, deck: str) -> list[str]:

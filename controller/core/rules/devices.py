@@ -309,9 +309,13 @@ def _face_up(d: Decision, name: str, given: Given, happened: wire.CardFaceUp) ->
 
 
 def _shown(d: Decision, name: str, given: Given, happened: wire.CardsShown) -> None:
-    """Which cards come out face up. If the shoe did not recognise all of them, the dealer enters them."""
+    """Which cards come out face up. If the shoe did not recognise all of them, the dealer enters them.
+
+    What a device says about cards that are dealt face down is not stored.
+    """
     names = d.state.setup.game.kinds
-    if happened.kinds and all(0 <= kind < len(names) for kind in happened.kinds):
+    face_up = isinstance(given.command, wire.DispenseFaceUp)
+    if face_up and happened.kinds and all(0 <= kind < len(names) for kind in happened.kinds):
         d.emit(CardsSeen(device=name, command=given.id, kinds=[names[kind] for kind in happened.kinds]))
 
 
