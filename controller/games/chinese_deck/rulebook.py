@@ -22,6 +22,7 @@ RULEBOOK = Rulebook(
         Rule.DECK_COMPOSITION: "classes",
         Rule.DEALING: "deal",
         Rule.DEAL_STACKS: "deal",
+        Rule.BUTTON: "deal",
         Rule.BETS: "deal",
         Rule.DECISIONS: "exchange",
         Rule.RESHUFFLE_STOCK: "reshuffle",
