@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from controller.core.enforcement import enforces
-from controller.core.names import stored_name
+from controller.core.names import spoken, stored_name
 from controller.core.refusal import Refusal
 from controller.games import described, rulebook_of
 from controller.games.dragon_poker.cards import DRAGON_POKER
@@ -124,8 +124,10 @@ def no_such_method(game: Game, method: Method) -> Refusal | None:
     """Refuse a dealing method that the game does not have."""
     if method in game.programme:
         return None
-    known = " or ".join(DEALT_HOW[one] for one in game.programme)
-    return Refusal(f"{game.name} is not dealt {DEALT_HOW[method]}", f"it is dealt {known}", (Rule.DEAL_STACKS,))
+    known = " or ".join(spoken(one) for one in game.programme)
+    return Refusal(
+        f"{game.name} is not dealt {DEALT_HOW[method]}", f"the dealing method is {known}", (Rule.DEAL_STACKS,)
+    )
 
 
 def _method(setup: Setup) -> SetupFault | None:

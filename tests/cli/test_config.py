@@ -47,7 +47,7 @@ BACCARAT, CHINESE = "dragon-baccarat-tournament", "dragon-poker-chinese-deck"
         (
             f'[table]\ngame = "{BACCARAT}"\nmethod = "hand"\n' + NO_SHOE.format("false"),
             "table.method",
-            "is not dealt by hand; allowed when it is dealt from an automated shoe or from a manual shoe (3.7)",
+            "is not dealt by hand; allowed when the dealing method is automated shoe or manual shoe (3.7)",
         ),
         (
             f'[table]\ngame = "{CHINESE}"\nseats = 4\n[table.options.pack]\nF1 = 1\n' + PORTS.format(""),
