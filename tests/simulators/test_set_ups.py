@@ -45,7 +45,8 @@ ALLOWED: dict[str, dict[Method, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         SHOE: (ANY, ANY),
         MANUAL: (ANY, ANY),
     },
-    "dragon-poker-chinese-deck": {  # the stock lies on the table, and players draw from it
+    "dragon-poker-chinese-deck": {
+        SHOE: (ANY, ANY),
         MANUAL: (ANY, ANY),
         HAND: (NOT_FEEDING, NOT_FEEDING),
     },
@@ -59,7 +60,6 @@ REFUSED_BY = {
     ("dragon-poker", SHOE): "3.B",
     ("dragon-poker", MANUAL): "3.B",
     ("dragon-baccarat-tournament", HAND): "3.7",
-    ("dragon-poker-chinese-deck", SHOE): "deal",
     ("dragon-poker-chinese-deck", HAND): "deal",
     ("face-up-chinese-poker", HAND): "deal",
 }

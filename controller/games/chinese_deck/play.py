@@ -104,6 +104,7 @@ def _turn(record: RoundRecord) -> PlayerTurn | None:
         "Whoever has a winning hand says so at once.",
         numbers={EXCHANGE: (EXCHANGES[0], min(EXCHANGES[-1], record.stock))},
         enter={WIN: HAND_SIZE},
+        in_order=True,
         anybody=(WIN,),
     )
 
@@ -114,7 +115,7 @@ def _others_who_won(record: RoundRecord) -> PlayerTurn | None:
     for hand in _hands(record):
         if hand not in decided:
             text = f"Ask {_spoken(hand)} for a winning hand."
-            return PlayerTurn(hand, (WIN, NO_WIN), text, "The higher class wins.", enter={WIN: HAND_SIZE})
+            return PlayerTurn(hand, (WIN, NO_WIN), text, "The higher class wins.", enter={WIN: HAND_SIZE}, in_order=True)
     return None
 
 
