@@ -115,7 +115,9 @@ def _others_who_won(record: RoundRecord) -> PlayerTurn | None:
     for hand in _hands(record):
         if hand not in decided:
             text = f"Ask {_spoken(hand)} for a winning hand."
-            return PlayerTurn(hand, (WIN, NO_WIN), text, "The higher class wins.", enter={WIN: HAND_SIZE}, in_order=True)
+            return PlayerTurn(
+                hand, (WIN, NO_WIN), text, "The higher class wins.", enter={WIN: HAND_SIZE}, in_order=True
+            )
     return None
 
 
