@@ -1,0 +1,93 @@
+"""`shoectl round` explains from a copied journal what was bet, decided and paid, in every game."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from controller.api.history import find_round
+from controller.core import actions as act
+from controller.core.names import place_name
+from controller.core.setup import Setup
+from controller.games import GAMES, game_with
+from controller.games.game import Method
+from controller.games.record import Decided, RoundRecord
+from controller.journal import JournalReader
+from simulators.table.house import House
+from simulators.table.people import People, taken
+from tests.support.shoectl import shoectl
+
+DAY_S = 86_400.0
+BETS = {
+    "dragon-poker": {"ante": 5, "ante bonus": 5, "three card bonus": 2, "dragon wager": 1},
+    "dragon-baccarat-tournament": {"player": 10, "tie": 5},
+}
+
+
+def played(game: str, folder: Path) -> tuple[Path, House]:
+    """A copy of the journal of a table that has settled one round of this game by hand or from a manual shoe."""
+    described = GAMES[game]
+    options = dict(described.example_options)
+    setup = Setup(Method.MANUAL_SHOE, ("red",), None, seats=4, game=game_with(described, options), options=options)
+    house = House(folder / "journal.db", setup, seed=3)
+    people = People(house)
+    assert people.open()
+    for seat in (1, 3):
+        for bet, amount in BETS.get(game, {}).items():
+            assert taken(people.perform(act.RecordBet, seat=seat, bet=bet, amount=amount))
+    assert people.close_bets((1, 3))
+    assert people.work(limit_s=DAY_S)
+    house.close()
+    return Path(shutil.copy(folder / "journal.db", folder / "copy.db")), house
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_settled_round_is_explained_from_a_copied_journal(game: str, tmp_path: Path) -> None:
+    copy, house = played(game, tmp_path)
+    found = json.loads(shoectl("round", "1", "--journal", str(copy), "--json").stdout)
+    (settled,) = [event.data for event in house.events if event.kind == "round.settled"]
+    payments = settled.get("payments", [])  # a round may end without any
+    assert found["settled"]["payments"] == payments
+    assert found["settled"]["result"] == settled.get("result", "")
+    decided = [event.data for event in house.events if event.kind == "hand.decided"]
+    assert [(one["target"], one["choice"]) for one in found["decisions"]] == [
+        (one["target"], one["choice"]) for one in decided
+    ]
+    assert found["bets"] == {f"seat{seat}": BETS[game] for seat in (1, 3)} if game in BETS else True
+    with JournalReader(copy) as reader:
+        stored = find_round(reader, 1)
+    assert {name: stored[name] for name in found} == found
+    text = re.sub(r" +", " ", shoectl("round", "1", "--journal", str(copy)).stdout)
+    paid = re.findall(r"^ paid (?:the )?([\w ]+), [^\n]+: ([+-]\d+)", text, re.M)
+    assert [(hand.replace(" ", ""), int(net)) for hand, net in paid] == [(one["hand"], one["net"]) for one in payments]
+    assert text.count("\n in all ") == len(
+        {one["hand"] for one in payments} | {one["other"] for one in payments} & found["hands"].keys()
+    )
+
+
+def test_a_round_of_dragon_poker_can_be_settled_again_from_what_was_recorded(tmp_path: Path) -> None:
+    copy, _ = played("dragon-poker", tmp_path)
+    found = json.loads(shoectl("round", "1", "--journal", str(copy), "--json").stdout)
+    game = GAMES["dragon-poker"]
+    record = RoundRecord(
+        seats=tuple(found["seats"]),
+        held={target: hand["cards"] for target, hand in found["hands"].items() if hand["kinds"]},
+        kinds={target: tuple(hand["kinds"]) for target, hand in found["hands"].items() if hand["kinds"]},
+        decisions=tuple(Decided(one["target"], one["choice"]) for one in found["decisions"] if not one["taken_back"]),
+        wagers=found["bets"],
+        options=dict(game.options),
+    )
+    assert game.settle is not None
+    again = [msgspec.to_builtins(payment) for payment in game.settle(record)]
+    assert again == found["settled"]["payments"] != []
+    text = re.sub(r" +", " ", shoectl("round", "1", "--journal", str(copy)).stdout)
+    assert " bets seat 1: ante 5, ante bonus 5, dragon wager 1, three card bonus 2\n" in text
+    for one in found["settled"]["results"]:
+        assert f" result {place_name(one['hand'])}: {one['text']}\n" in text
+    for target, kinds in found["entered"].items():
+        assert f" entered {place_name(target)}: {', '.join(kinds)}\n" in text
