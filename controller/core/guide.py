@@ -298,9 +298,8 @@ def _deck(state: State, name: str) -> Step | None:
             why = f"It was inspected and shuffled beforehand: {deck.came_from}."
             text = f"A floorperson accepts deck {name}, or the dealer inspects it."
             return Step(text, why, (Rule.PREPARED_DECK,), (accepted, opened))
-        why = "Every deck goes through the opening procedure."
-        if counts:
-            why += f" It is {len(counts)} decks; each is counted and has {counts[0]} cards."
+        each = f" It is {len(counts)} decks; each is counted and has {counts[0]} cards." if counts else ""
+        why = f"Every deck goes through the opening procedure.{each}"
         return Step(text.format(name), why, (clause,), (opened,))
     shuffler = in_service(state, "shuffler")
     if shuffler and inside(state, "shuffler") and waits_for_shuffler(state, name):
@@ -363,9 +362,11 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(text, _due_because(state, round_) or _CLOCKWISE, (Rule.DEALING,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
-        text, why = f"Deal to {place_name(stack.target)}.", _CLOCKWISE
+        text, why, left = f"Deal to {place_name(stack.target)}.", _CLOCKWISE, stack.cards - round_.in_hand
+        if stack.target == ledger.BURNT:
+            text, why = f"Burn {plural(left, 'card')}.", "It is the first round of this shoe."
         if state.table is TableState.ACTING and round_.decisions:
-            text, why = f"Deal {plural(stack.cards - round_.in_hand, 'card')} to {place_name(stack.target)}.", ""
+            text, why = f"Deal {plural(left, 'card')} to {place_name(stack.target)}.", ""
         return Step(text, why, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     if shoe.at_exit:
