@@ -48,7 +48,7 @@ from controller.core.events.table import ActionRefused
 from controller.core.names import capital, cards, command_name, where
 from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack
-from controller.core.rules.opening import LONGEST_NAME
+from controller.core.rules.opening import LONGEST_NAME, packed_counts
 from controller.core.rules.play import cards_wanted
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import Round, State, decode, encode, requestable_rounds
@@ -117,6 +117,8 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
                 what["possible"] = possible
         if not field.required:
             what["default"] = field.default if field.default is not msgspec.NODEFAULT else None
+        if field.name == "counts":
+            what["default"] = list(packed_counts(state.setup.game))  # what a person confirms
         if kind is ReceiveDeck and field.name == "deck":
             what["most"] = LONGEST_NAME
             what["unused"] = {back: _unused_name(state, back) for back in state.setup.backs}
@@ -312,6 +314,8 @@ def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
         choices: list[Any] | None = _choices(kind, field.name, field.type, state)
         if kind is CloseBets and not state.seats:
             choices = [tuple(range(1, state.setup.game.fewest_seats + 1))]  # it can name the seats that have wagered
+        elif field.name == "counts":
+            choices = [packed_counts(state.setup.game)]
         elif kind is DealCards and field.name == "kinds" and _face_up(state):
             choices = _trial_cards(kind, state)
         elif not field.required and not (field.name == "target" and choices):

@@ -5,17 +5,20 @@ import { askPin, askSignIn, hasRole, mayRead } from "./access.js";
 import { get, post } from "./api.js";
 import { clearNotice, closeDialog, notice, openDialog, refusalWords, whyNotWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
+import { enteredFor, showEntry } from "./entry.js";
+import { answerTo, cardsOf, fieldset, question, useFields } from "./fields.js";
 import { flowChoices } from "./flows.js";
-import { backSwatch } from "./picture.js";
 
 // The dealer's buttons, always in the same places.
-const DOCK = ["close_bets", "players_acted", "reveal_dealer", "collect_all", "remove_stub",
-  "report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number"];
+const DOCK = ["close_bets", "record_bet", "players_acted", "reveal_dealer", "collect_all", "remove_stub", "take_back_decision",
+  "correct_cards", "report_cut_card", "report_irregularity", "report_face_up", "report_drawn_in_error", "report_dealer_exposed",
+  "report_wrong_number", "end_session"]; // those that the game has, at most nine
+const MOST_IN_DOCK = 9;
 
 const GROUPS = [
-  ["The round", ["wager", "close_bets", "deal_cards", "finish_deal", "request_card", "players_acted", "reveal_dealer",
-    "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal"]],
-  ["Something is wrong", ["report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
+  ["The round", ["wager", "record_bet", "close_bets", "deal_cards", "finish_deal", "request_card", "enter_cards", "correct_cards",
+    "decide_hand", "take_back_decision", "correct_decision", "reconstruct_hands", "reshuffle_stock", "players_acted", "reveal_dealer", "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal", "report_cut_card", "end_session"]],
+  ["Something is wrong", ["report_irregularity", "report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
     "return_wagers", "request_hands", "gather_all", "gather_cards", "correct_count", "declare_missing"]],
   ["Decks", ["receive_deck", "accept_deck", "inspect_deck", "verify_deck", "spread_deck", "wash_deck", "stack_deck", "insert_deck",
     "shuffle_by_hand", "cut_deck", "load_deck", "unload_deck", "direct_reshuffle", "require_recut", "reject_deck",
@@ -27,18 +30,6 @@ const GROUPS = [
 ];
 
 const HIDDEN = new Set(["configure"]); // comes from the configuration file
-
-// What a field asks for; others are labelled with their names.
-const QUESTIONS = {
-  target: "Which hand?", cards: "How many cards?", deck: "Which deck?", place: "Where were they?", how: "How?", device: "Which device?",
-  method: "Which dealing method?", warning: "Which warning?", misdealt: "Were the cards misdealt?", good: "Is the deck in order?",
-  prepared: "Was it inspected and shuffled beforehand?", back: "Which back?", came_from: "Who prepared it, and where?", seats: "Which seats have wagered?",
-  round: "Which round?", cut_by: "Which seat cut?", reason: "What is the reason?",
-};
-const CHOICES = { marked: "marked out of order" };
-const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };
-const question = (field) => QUESTIONS[field.name] ?? words(field.name);
-const answerTo = (name, yes) => (ANSWERS[name] ?? ["Yes", "No"])[yes ? 0 : 1];
 
 let known = new Map();
 let knownAt = -1; // the event number as of which `known` was fetched
@@ -53,6 +44,7 @@ const RETRY_MS = 1000;
 export function useTable(picture) {
   const before = table;
   table = picture;
+  useFields(picture);
   if (!before || before.seq !== picture.seq) refresh();
   if (!sending && picture.seq >= markedAt) marks = null;
   show();
@@ -109,7 +101,8 @@ function show() {
     offers.map(({ offer, action }, index) =>
       actionButton(action, { class: index ? "offer" : "offer primary", disabled: stale || held || (!action.allowed && !fresh),
         data: { key: `offer-${index}`, action: action.action, warning: offer.warning ?? "" } }, offerTitle(action, offer, table.step.do, table.step.text), offer)));
-  const dock = DOCK.map(now).filter(Boolean);
+  showEntry(table, stale || !mayRead() ? [] : offers, known, (offer) => begin(now(offer.action), offer));
+  const dock = DOCK.map(now).filter((action) => action && action.in_game && !action.optional).slice(0, MOST_IN_DOCK);
   fill(byId("dock"), [mayRead(), dock, stale, fresh, dock.map((action) => signed(action))], () => [
     ...dock.map((action) =>
       actionButton(action, { class: action.action.startsWith("report") ? "report" : "", disabled: stale || (!action.allowed && !fresh),
@@ -147,6 +140,7 @@ function padlock(action, given = {}) {
  * sentence beside the button does not mention is named on the button. */
 function offerTitle(action, offer, others = [], sentence = offer.device) {
   const [name, yes] = Object.entries(offer).find(([, value]) => typeof value === "boolean") ?? [];
+  if (offer.choice) return `${capitalise(String(offer.choice))}${offer.target ? "" : " …"}`;
   const twins = others.filter((other) => other.action === offer.action).length > 1;
   return name ? answerTo(name, yes) : offer.device && (twins || !sentence.includes(offer.device)) ? `${action.title}: ${offer.device}` : action.title;
 }
@@ -167,8 +161,8 @@ export function wayOut(offers, key) {
 async function openAll() {
   const flows = await flowChoices(); // first, so that nothing moves under a finger
   if (byId("dialog").open) return;
-  const left = [...known.values()].filter((a) => !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
-  const groups = [...GROUPS.map(([title, names]) => [title, names.map(now).filter(Boolean)]), ["More", left]];
+  const left = [...known.values()].filter((a) => a.in_game && !HIDDEN.has(a.action) && !GROUPS.some(([, names]) => names.includes(a.action)));
+  const groups = [...GROUPS.map(([title, names]) => [title, names.map(now).filter((action) => action?.in_game)]), ["More", left]];
   const parts = groups.filter(([, actions]) => actions.length).map(([title, actions]) =>
     el("section", { class: "action-group" }, el("h3", { text: title }),
       el("div", { class: "action-grid" }, ...actions.map((action) =>
@@ -229,18 +223,42 @@ function rolesOf(action, given) {
 /** Whether this action needs the PIN of the person who takes it: every action that a dealer may not take does. */
 const needsPin = (action, given) => !rolesOf(action, given).includes("dealer");
 
-const openFields = (action, given) => action.fields.filter((field) => !(field.name in given) && field.name !== "confirmed");
+/** The fields that are still open. */
+const openFields = (action, given) => action.fields.filter((field) => !(field.name in given) && field.name !== "confirmed" && isAsked(action, field, given));
+
+/** A decision is about a number of cards or about cards only if its turn says so, and cards are named only face up. */
+function isAsked(action, field, given) {
+  if (action.action === "decide_hand" && field.name === "number") return given.choice in (table.turn?.numbers ?? {});
+  if (action.action === "decide_hand" && field.name === "kinds") return Boolean(given.choice && cardsOf(given.choice));
+  const faceUp = table.round?.stacks.find((stack) => stack.state === "due")?.face_up;
+  if (action.action === "deal_cards" && ["cards", "kinds"].includes(field.name)) return (field.name === "kinds") === Boolean(faceUp);
+  return true;
+}
+
+/** What is asked for first, where a pad follows: the hand and the choice, the seat and the bet. */
+const firstFields = (action, given) => (action.fields.some((field) => field.type === "cards" || field.name === "amount")
+  ? openFields(action, given).filter((field) => ["target", "choice", "seat", "bet"].includes(field.name) && mustAnswer(field)) : []);
+
 const isCount = (action) => action.fields.some((field) => field.name === "confirmed");
 
 /** A button was pressed: ask for a sign-in and for missing fields where needed, then submit the action. */
 async function begin(action, given = {}, all = false) {
   if (table.seq === heldAt && action.action === heldAction) return;
   clearNotice();
+  const entered = enteredFor(given);
+  if (entered.missing) return void notice([entered.missing], "refused");
+  given = { ...given, ...entered.fields };
   const roles = rolesOf(action, given);
   if (!needsPin(action, given) && !hasRole(roles) && !(await askSignIn(roles))) return;
+  for (const field of firstFields(action, given)) {
+    const possible = field.possible ?? field.choices ?? [];
+    if (possible.length === 1) given = { ...given, [field.name]: possible[0] };
+  }
+  const first = firstFields(action, given);
+  if (first.length) return void openForm(action, given, null, first);
   if (marks && action.action === "close_bets") given = { ...given, seats: marks }; // they may not have arrived yet
   const open = openFields(action, given);
-  const ask = open.some((field) => mustAnswer(field) || field.least || (field.type === "integers" && !table.wagered.length) || all);
+  const ask = open.some((field) => mustAnswer(field) || (field.type === "cards" && !entered.fields) || field.least || (field.type === "integers" && !table.wagered.length) || all);
   if (ask || action.consequence) openForm(action, given);
   else {
     if (byId("dialog").open) closeDialog();
@@ -262,25 +280,39 @@ async function submit(action, fields) {
   notice(`${action.title}: done.`);
 }
 
-/** Whether a person has to answer: also where another client may leave it out because a device knows. */
-const mustAnswer = (field) => field.required || field.name === "reason" || (field.choices && field.default === "");
+/** What is known while a form is filled in: with only one hand to choose, it is that one. */
+function formGiven(action, given) {
+  const target = action.fields.find((field) => field.name === "target");
+  const only = (target?.possible ?? target?.choices ?? []).length === 1 ? { hand: (target.possible ?? target.choices)[0] } : {};
+  return { ...only, ...given, action: action.action };
+}
 
-function openForm(action, given) {
+/** Whether a person has to answer: also where another client may leave it out because a device knows. */
+const mustAnswer = (field) => field.required || (field.name === "number" && field.default === 0) || field.name === "reason" || (field.choices && field.default === "");
+
+function openForm(action, given, before = null, first = null) {
   const values = { ...given };
   const answer = el("p", { class: "form-answer", role: "alert" });
-  const open = openFields(action, given);
+  if (before) answer.append(el("span", { class: "form-done", text: `Recorded: ${placeWords(`seat${before.seat}`)}, ${before.bet}, ${before.amount}.` }));
+  const open = first ?? openFields(action, given);
   const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
   let sent = false;
+  let form = null;
   let origin = null; // where a deck was prepared: asked for only if it was
   const unanswered = () => open.find((field) => (mustAnswer(field) || (field.name === "came_from" && values.prepared)) && (values[field.name] ?? "") === "");
   const check = () => {
     if (origin) origin.hidden = !values.prepared;
     send.setAttribute("aria-disabled", String(Boolean(unanswered())));
   };
-  const set = (name) => (value) => { values[name] = value; answer.replaceChildren(); check(); };
-  const fixed = Object.entries(given).filter(([name]) => name !== "action");
-  const pad = open.some((field) => field.type === "integer" && !field.least && !field.choices);
-  const form = el("form", {
+  const set = (name) => (value) => {
+    values[name] = value;
+    if (form?.isConnected) answer.replaceChildren();
+    check();
+    if ((first || (name === "number" && open.length === 1)) && !unanswered() && form?.isConnected) form.requestSubmit(); // the last tap is enough
+  };
+  const fixed = Object.entries(given).filter(([name]) => !["action", "counts"].includes(name));
+  const pad = open.some((field) => field.type === "cards" || (field.type === "integer" && !field.least && !field.choices));
+  form = el("form", {
     class: "form",
     onsubmit: async (event) => {
       event.preventDefault();
@@ -290,10 +322,12 @@ function openForm(action, given) {
         answer.textContent = `Answer this first: ${question(missing)}`;
         return;
       }
+      if (first) return void begin(action, values); // the rest is asked for next
       sent = true;
       try {
         await submit(action, values);
-        closeDialog();
+        if (action.action === "record_bet") openForm(action, {}, values, firstFields(action, {})); // there are usually several
+        else closeDialog();
       } catch (error) {
         sent = false;
         if (error.confirm) askConfirmation(action, given, values, error);
@@ -305,7 +339,7 @@ function openForm(action, given) {
   },
   el("div", { class: `dialog-body${pad ? " with-pad" : ""}` },
     fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
-    ...open.map((field) => fieldset(field, set(field.name), given)),
+    ...open.map((field) => fieldset(field, set(field.name), formGiven(action, given))),
     action.about ? el("p", { text: action.about }) : null,
     open.length || action.consequence ? null : el("p", { text: action.text }),
     action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null),
@@ -325,107 +359,6 @@ function askConfirmation(action, given, values, error) {
     el("button", { type: "button", class: "wide-button", data: { confirm: values.cards }, onclick: confirm }, `I counted again: ${values.cards}`))],
   null, "blind");
 }
-
-// --- fields, made for fingers ---------------------------------------------------------------------------------------
-
-function fieldset(field, set, given) {
-  if (field.least) // nobody knows the exact number: what counts is that there are enough
-    return el("p", { class: "confirm", text: `At least ${field.least} cards are above the cover card, and at least one is below it.` });
-  const make = field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" && !field.choices ? numberField
-    : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : field.name === "reason" ? reasonField : textField;
-  const initial = field.name === "reason" ? undefined : field.default ?? undefined; // a person gives the reason
-  if (initial !== undefined && field.type !== "integers") set(initial);
-  return el("fieldset", { data: { field: field.name } }, el("legend", { text: question(field) }), make(field, set, initial, given));
-}
-
-function radios(options, set, initial, label) {
-  const buttons = options.map(([value, parts]) => {
-    const button = el("button", {
-      type: "button", class: "choice", "aria-pressed": String(value === initial), data: { value: String(value) },
-      onclick: () => {
-        buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
-        set(value);
-      },
-    }, ...[parts].flat());
-    return button;
-  });
-  if (options.length === 1 && initial === undefined) buttons[0].click();
-  return el("div", { class: "choices", role: "group", "aria-label": label }, ...buttons);
-}
-
-function choiceField(field, set, initial) {
-  const decks = new Map(table.decks.map((deck) => [deck.name, deck.back]));
-  const face = (choice) => {
-    if (decks.has(choice)) return [backSwatch(decks.get(choice)), choice];
-    if (field.name === "back") return [backSwatch(choice), choice];
-    return CHOICES[choice] ?? placeWords(choice);
-  };
-  return radios((field.possible ?? field.choices).map((choice) => [choice, face(choice)]), set, initial, question(field));
-}
-
-const yesNo = (field, set, initial) => radios([true, false].map((yes) => [yes, answerTo(field.name, yes)]), set, initial, question(field));
-
-function seatsField(field, set) {
-  const all = field.choices?.length ? field.choices : Array.from({ length: table.seats }, (_, index) => index + 1);
-  const chosen = new Set(table.wagered);
-  const update = () => set([...chosen].sort((a, b) => a - b));
-  const buttons = all.map((seat) => {
-    const button = el("button", {
-      type: "button", class: "choice seat-choice", "aria-pressed": String(chosen.has(seat)), "aria-label": `Seat ${seat}`, data: { value: seat },
-      onclick: () => toggle(seat),
-    }, String(seat));
-    return [seat, button];
-  });
-  const draw = () => buttons.forEach(([seat, button]) => button.setAttribute("aria-pressed", String(chosen.has(seat))));
-  const toggle = (seat) => { chosen[chosen.has(seat) ? "delete" : "add"](seat); draw(); update(); };
-  const toggleAll = () => { const full = chosen.size === all.length; all.forEach((seat) => chosen[full ? "delete" : "add"](seat)); draw(); update(); };
-  if (chosen.size) update();
-  return el("div", { class: "choices seats", role: "group", "aria-label": "Seats that have wagered" },
-    ...buttons.map(([, button]) => button),
-    el("button", { type: "button", class: "choice", onclick: toggleAll }, "All seats"));
-}
-
-function numberField(field, set, initial) {
-  const input = el("input", {
-    type: "text", inputmode: "numeric", pattern: "[0-9]*", maxlength: 3, autocomplete: "off", class: "number-input",
-    "aria-label": words(field.name), value: initial ?? "", autofocus: true,
-  });
-  const update = () => {
-    input.value = input.value.replace(/\D/g, "");
-    set(input.value === "" ? undefined : Number(input.value));
-  };
-  input.addEventListener("input", update);
-  const press = (key) => {
-    input.value = key === "C" ? "" : key === "⌫" ? input.value.slice(0, -1) : (input.value + key).slice(0, 3);
-    update();
-  };
-  const names = { C: "Clear", "⌫": "Delete" };
-  const keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "C", "0", "⌫"].map((key) =>
-    el("button", { type: "button", "aria-label": names[key] ?? key, onclick: () => press(key) }, key === "⌫" ? icon("back") : key));
-  return el("div", { class: "number" }, input, el("div", { class: "pad", role: "group", "aria-label": "Digits" }, ...keys));
-}
-
-function textField(field, set, initial) {
-  const input = el("input", { type: "text", autocomplete: "off", "aria-label": words(field.name), value: initial ?? "", maxlength: field.most ?? 80 });
-  input.addEventListener("input", () => set(input.value.trim()));
-  return input;
-}
-
-/** A text that is typed, or tapped: `proposals` are pairs of a text and what is drawn before it. */
-function proposedField(field, set, proposals) {
-  const input = textField(field, set);
-  return el("div", { class: "choices" }, input, ...proposals.map(([text, drawn]) =>
-    el("button", { type: "button", class: "choice", onclick: () => { input.value = text; set(text); } }, drawn, text)));
-}
-
-/** The name of a new deck: typed, or the next unused one of its colour. */
-function newDeckField(field, set, initial, given) {
-  const unused = Object.entries(field.unused ?? {}).filter(([back]) => !given.back || given.back === back);
-  return proposedField(field, set, unused.map(([back, name]) => [name, backSwatch(back)]));
-}
-
-/** A reason goes into the journal as it is given; the usual one is only a proposal. */
-const reasonField = (field, set) => proposedField(field, set, field.default ? [[field.default, null]] : []);
 
 /** Show the summary of a clause. */
 export async function showClause(clause) {

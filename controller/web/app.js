@@ -7,6 +7,7 @@ import { get, query } from "./api.js";
 import { startDialog } from "./dialog.js";
 import { byId, capitalise, duration, icon, onClause, plural, setText } from "./dom.js";
 import { openDevices, useDevices } from "./devices.js";
+import { showGame } from "./game_panels.js";
 import { openJournal, startJournal } from "./journal.js";
 import { startFlows, withFlow } from "./flows.js";
 import { addEvents, showAlarms, showDecks, showFlow, showStep } from "./panels.js";
@@ -22,7 +23,7 @@ let receivedAt = 0; // when `table` was received, on this browser's clock
 const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
 // Fields that are missing while the table is stopped, or in what a bystander may see.
-const DEFAULTS = { seq: 0, warnings: [], decks: [], devices: [], round: null, access: { locked: [] }, seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [] };
+const DEFAULTS = { seq: 0, warnings: [], decks: [], devices: [], round: null, access: { locked: [] }, seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [], hands: [], button: 0, turn: null, board: [], settled: null, session_ended: null };
 
 function show(next) {
   table = { ...DEFAULTS, ...next, step: { why: "", clause: [], ...next.step } };
@@ -47,6 +48,7 @@ function showAll(table) {
   showAlarmBar(table);
   showAlarms(table);
   if (!table.bystander) showDecks(table);
+  showGame(table);
   picture.show(table);
   useDevices(table);
   useSimulation(table);

@@ -78,11 +78,12 @@ export function showDecks(table) {
 function deckCard(deck) {
   const present = Object.entries(deck.cards).reduce((sum, [place, number]) => sum + (place === "missing" || place === "gone" ? 0 : number), 0);
   const places = Object.entries(deck.cards).filter(([place]) => place !== "missing" && place !== "gone");
-  const part = deck.age_ms === null ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
+  const limited = deck.life_ms !== null; // some games let a deck be played for as long as it looks new
+  const part = deck.age_ms === null || !limited ? 0 : Math.min(1, deck.age_ms / deck.life_ms);
   const bar = el("span", { class: "age-bar" }, el("span", { class: "age-fill" }));
   bar.firstChild.style.width = `${(part * 100).toFixed(1)}%`;
-  const age = deck.age_ms === null ? `Not in play yet, ${duration(deck.life_ms)} left`
-    : `${duration(deck.age_ms)} in play, ${deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up"}`;
+  const left = !limited ? "" : deck.age_ms === null ? `${duration(deck.life_ms)} left` : deck.left_ms > 0 ? `${duration(deck.left_ms)} left` : "time is up";
+  const age = [deck.age_ms === null ? "Not in play yet" : `${duration(deck.age_ms)} in play`, left].filter(Boolean).join(", ");
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
     backSwatch(deck.back),
     el("div", { class: "deck-words" },
@@ -90,7 +91,7 @@ function deckCard(deck) {
         el("span", { class: "deck-state", text: deck.state_words })),
       el("p", { class: "deck-places" }, ...places.map(([place, number]) =>
         el("span", { class: "place" }, el("b", { text: number }), ` ${placeWords(place)}`))),
-      el("p", { class: "deck-age" }, bar, el("span", { text: deck.change_due ? `${age}; change the deck` : age }))),
+      el("p", { class: "deck-age" }, limited ? bar : null, el("span", { text: deck.change_due ? `${age}; change the deck` : age }))),
     el("p", { class: `deck-total${deck.missing ? " wrong" : ""}` }, el("b", { text: present }),
       el("span", { text: deck.missing > 0 ? `${deck.missing} missing` : deck.missing < 0 ? `${-deck.missing} too many` : deck.counted ? "counted" : "cards" })));
   node.style.setProperty("--back", backColour(deck.back));

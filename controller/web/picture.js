@@ -1,65 +1,9 @@
 // The picture of the table, seen from the dealer's side. Every card is one element that glides to its new place when the
-// ledger moves it. The layouts are data: for wide, tall and narrow spaces.
+// ledger moves it, and shows its face once it is turned over.
 
+import { cardFace } from "./cards.js";
 import { capitalise, placeWords, setAttribute, svg } from "./dom.js";
-
-const CARD = { w: 40, h: 56 };
-
-const WIDE = {
-  size: [1000, 452], card: 1,
-  felt: "M22 424V312C22 96 252 16 500 16s478 80 478 296v112q0 12-12 12H34q-12 0-12-12Z",
-  line: "M92 300C110 150 290 84 500 84s390 66 408 216",
-  arc: { x: 500, y: 400, rx: 402, ry: 290, from: 144, to: 36 },
-  spots: {
-    infeed: [84, 370], shelves: [146, 370], output: [146, 370], tray: [208, 370],
-    shoe: [304, 370], held: [362, 370], manual_shoe: [332, 370], exit: [446, 370],
-    dealer: [546, 370], hand: [654, 370], missing: [664, 370], aside: [716, 370],
-    rack: [818, 370], stub: [908, 370], gone: [1080, 300],
-  },
-  table: { x: [420, 580], y: 226, ribbon: [500, 196, 62], step: 5.2, aside: [300, 700] },
-  boxes: { shuffler: [44, 318, 204, 110], shoe: [264, 318, 138, 110], rack: [774, 318, 184, 110], dealer: [490, 318, 112, 110] },
-  seat: 46,
-  letters: { shuffler: 10, shoe: 14 }, // how long what a device does may be, beside its name
-};
-
-const TALL = {
-  size: [1000, 680], card: 1.4,
-  felt: "M22 652V440C22 130 252 16 500 16s478 114 478 424v212q0 12-12 12H34q-12 0-12-12Z",
-  line: "M104 440C112 200 290 118 500 118s388 82 396 322",
-  arc: { x: 500, y: 500, rx: 388, ry: 358, from: 161, to: 19 },
-  spots: {
-    infeed: [82, 580], shelves: [150, 580], output: [150, 580], tray: [218, 580],
-    shoe: [322, 580], held: [386, 580], manual_shoe: [350, 580], exit: [482, 580],
-    dealer: [612, 580], hand: [612, 420], missing: [500, 400], aside: [400, 420],
-    rack: [820, 580], stub: [906, 580], gone: [1090, 400],
-  },
-  table: { x: [390, 610], y: 330, ribbon: [500, 280, 92], step: 6.4, aside: [250, 750] },
-  boxes: { shuffler: [38, 504, 226, 146], shoe: [280, 504, 150, 146], rack: [768, 504, 194, 146], dealer: [540, 504, 146, 146] },
-  seat: 62,
-  letters: { shuffler: 10, shoe: 14 }, // how long what a device does may be, beside its name
-};
-
-const NARROW = {
-  size: [560, 640], card: 1,
-  felt: "M12 622V330C12 110 120 12 280 12s268 98 268 318v292q0 10-10 10H22q-10 0-10-10Z",
-  line: "M56 330C60 160 150 92 280 92s220 68 224 238",
-  arc: { x: 280, y: 330, rx: 212, ry: 232, from: 170, to: 10 },
-  spots: {
-    infeed: [48, 448], shelves: [104, 448], output: [104, 448], tray: [160, 448],
-    shoe: [244, 448], held: [290, 448], manual_shoe: [262, 448], exit: [366, 448],
-    dealer: [280, 576], hand: [400, 576], missing: [470, 576], aside: [130, 576],
-    rack: [452, 448], stub: [512, 448], gone: [640, 320],
-  },
-  table: { x: [215, 345], y: 296, ribbon: [280, 262, 62], step: 3.8, aside: [130, 430] },
-  boxes: { shuffler: [20, 396, 172, 108], shoe: [206, 396, 114, 108], rack: [418, 396, 126, 108], dealer: [212, 538, 136, 82] },
-  seat: 38,
-  letters: { shuffler: 7, shoe: 14 }, // how long what a device does may be, beside its name
-};
-
-function layoutFor([wide, high]) {
-  if (wide < 520) return NARROW;
-  return wide / Math.max(1, high) > 1.75 ? WIDE : TALL;
-}
+import { CARD, LONGEST_ROW, layoutFor, rowsOf } from "./layouts.js";
 
 const PALETTE = {
   red: "#b3262e", blue: "#2257b0", green: "#1d7a4b", black: "#2d3035", purple: "#6b3fa0", violet: "#6b3fa0",
@@ -99,7 +43,9 @@ function scatter(seed) {
   return 2 * (x - Math.floor(x)) - 1;
 }
 
-const FANNED = /^(seat\d+|dealer|exit|held|aside|missing)$/;
+const PILES = new Set(["infeed", "shelves", "output", "tray", "shoe", "manual_shoe", "hand", "rack", "stub", "table", "discards", "burnt", "gone"]);
+const MOST_DRAWN = 60; // cards of a pile that are drawn: packs may have hundreds
+const shownOf = (number) => Math.min(MOST_DRAWN, Math.max(0, number));
 
 export class Picture {
   constructor(root, tapSeat) {
@@ -120,13 +66,17 @@ export class Picture {
 
   show(table) {
     this.last = table;
-    const layout = layoutFor(this.space);
-    const shape = JSON.stringify([layout.size, table.seats, table.devices.map((d) => d.name), table.method]);
+    const layout = layoutFor(this.space, table);
+    const piles = Object.keys(layout.piles ?? {}).filter((place) => table.decks.some((deck) => deck.cards[place]));
+    const names = (table.hands ?? []).map((hand) => hand.name).filter((name) => !name.startsWith("seat"));
+    const shape = JSON.stringify([layout.size, layout.hands, layout.seat, table.seats, table.devices.map((d) => d.name), table.method, piles, names]);
     if (shape !== this.shape) {
       this.shape = shape;
       this.layout = layout;
-      this.draw(table);
+      this.draw(table, piles, names);
     }
+    this.kinds = Object.fromEntries((table.hands ?? []).map((hand) => [hand.name, hand.kinds]));
+    this.slots = this.layout.hands ? slotsOf(table) : {};
     this.showSeats(table);
     this.showDevices(table);
     this.showCards(table);
@@ -135,23 +85,32 @@ export class Picture {
 
   // --- fixed parts ---------------------------------------------------------------------------------------------
 
-  draw(table) {
-    const { size, felt, line, boxes } = this.layout;
+  draw(table, piles, names) {
+    const { size, felt, line, boxes, hands = {} } = this.layout;
     this.root.setAttribute("viewBox", `0 0 ${size[0]} ${size[1]}`);
     this.layers = { ground: svg("g", { "aria-hidden": "true" }), seats: svg("g"), cards: svg("g", { "aria-hidden": "true" }), badges: svg("g", { "aria-hidden": "true" }) };
     this.cards.clear();
     this.seatNodes.clear();
+    this.handNodes = new Map();
     this.deviceNodes.clear();
     const glow = svg("radialGradient", { id: "felt", cx: "50%", cy: "62%", r: "75%" },
       svg("stop", { offset: "0", class: "felt-light" }), svg("stop", { offset: "1", class: "felt-dark" }));
     this.root.replaceChildren(svg("defs", {}, glow), ...Object.values(this.layers));
     const ground = this.layers.ground;
     ground.append(svg("path", { d: felt, class: "felt", fill: "url(#felt)" }), svg("path", { d: line, class: "felt-line" }));
-    for (let number = 1; number <= table.seats; number++) this.layers.seats.append(this.drawSeat(number, table.seats));
+    for (const [name, place] of Object.entries(hands)) this.layers.seats.append(this.drawHand(name, place));
+    for (let number = 1; number <= table.seats; number++)
+      if (!hands[`seat${number}`] && (this.layout.seatsAt || !this.layout.hands)) this.layers.seats.append(this.drawSeat(number, table.seats));
+    for (const place of piles) {
+      const [x, y] = this.layout.piles[place];
+      ground.append(svg("text", { x, y, class: "place-name pile-name", "text-anchor": "middle", text: capitalise(place) }));
+    }
     for (const device of table.devices) if (boxes[device.name]) ground.append(this.drawDevice(device.name, boxes[device.name]));
     if (!table.devices.some((device) => device.name === "shoe") && table.method === "manual_shoe")
       ground.append(box(boxes.shoe, "Shoe"));
     ground.append(box(boxes.rack, "Rack"));
+    this.dealerNode = null;
+    if (!boxes.dealer || (table.hands?.length && !names.includes("dealer"))) return;
     const [x, y, w, h] = boxes.dealer;
     this.dealerNode = svg("g", { class: "dealer" },
       svg("rect", { x, y, width: w, height: h, rx: 14, class: "dealer-place" }),
@@ -160,6 +119,9 @@ export class Picture {
   }
 
   seatAt(number, seats) {
+    const named = this.layout.hands?.[`seat${number}`];
+    if (named) return [named.box[0] + named.box[2] / 2, named.box[1] + named.box[3] / 2];
+    if (this.layout.seatsAt) return this.layout.seatsAt[number];
     const { x, y, rx, ry, from, to } = this.layout.arc;
     const part = seats === 1 ? 0.5 : (number - 1) / (seats - 1);
     const angle = ((from + (to - from) * part) * Math.PI) / 180;
@@ -169,21 +131,46 @@ export class Picture {
   drawSeat(number, seats) {
     const [x, y] = this.seatAt(number, seats);
     const r = this.layout.seat;
-    const tap = () => this.wagers[1] && this.tapSeat(number);
-    const press = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); tap(); } };
-    const node = svg("g", { class: "seat", transform: `translate(${x} ${y})`, data: { seat: number }, onclick: tap, onkeydown: press },
+    const node = svg("g", { class: "seat", transform: `translate(${x} ${y})`, data: { seat: number }, ...this.tapping(number) },
       svg("circle", { r, class: "seat-ring" }),
       svg("circle", { r: r + 6, class: "seat-due" }),
-      svg("circle", { cy: -r, r: 18, class: "seat-tag" }),
-      svg("text", { y: 9 - r, class: "seat-number", "text-anchor": "middle", "aria-hidden": "true", text: number }));
+      this.layout.small ? null : svg("circle", { cy: -r, r: 18, class: "seat-tag" }),
+      svg("text", { y: this.layout.small ? 8 : 9 - r, class: "seat-number", "text-anchor": "middle", "aria-hidden": "true", text: number }));
+    node.mark = svg("g", { class: "button-mark", transform: `translate(${r * 0.8} ${-r * 0.8})` }, svg("circle", { r: 13 }), svg("text", { y: 6, "text-anchor": "middle", text: "B" }));
+    node.bets = svg("text", { class: "seat-bets", y: r + 20, "text-anchor": "middle" });
+    node.append(node.mark, node.bets);
     this.seatNodes.set(number, node);
+    return node;
+  }
+
+  /** What makes a seat a button while wagers are taken. */
+  tapping(number) {
+    const tap = () => this.wagers[1] && this.tapSeat(number);
+    return { onclick: tap, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); tap(); } } };
+  }
+
+  /** A hand with a box of its own: its name, a figure, and the names of its rows. */
+  drawHand(name, { box: [x, y, w, h], rows = [], card, step, left }) {
+    const figure = svg("tspan", { class: "hand-figure" });
+    const title = svg("text", { x: x + 14, y: y + 24, class: "place-name" });
+    const seat = Number(/^seat(\d+)$/.exec(name)?.[1] ?? 0);
+    const node = svg("g", { class: `named-hand${seat ? " seat" : ""} mark-${name}`, data: seat ? { hand: name, seat } : { hand: name }, ...(seat ? this.tapping(seat) : {}) },
+      svg("rect", { x, y, width: w, height: h, rx: 16, class: "hand-box" }), title,
+      ...rows.map((row) => svg("text", { x: row.label[0], y: row.label[1], class: "row-name", "text-anchor": left ? "end" : "start", text: capitalise(row.name) })),
+      ...rows.map((row) => svg("rect", { x: row.x - step / 2, y: row.y - (CARD.h / 2) * card, width: step * LONGEST_ROW, height: CARD.h * card, rx: 6, class: "row-box" })));
+    node.title = title;
+    node.figure = figure;
+    node.mark = svg("g", { class: "button-mark", transform: `translate(${x + w - 22} ${y + 18})` }, svg("circle", { r: 13 }), svg("text", { y: 6, "text-anchor": "middle", text: "B" }));
+    node.append(node.mark);
+    this.handNodes.set(name, node);
+    if (seat) this.seatNodes.set(seat, node);
     return node;
   }
 
   drawDevice(name, place) {
     const [x, y, w, h] = place;
     const words = svg("tspan", { class: "device-doing" });
-        const node = svg("g", { class: "device" },
+    const node = svg("g", { class: "device" },
       svg("rect", { x, y, width: w, height: h, rx: 14, class: "device-box" }),
       svg("circle", { cx: x + 13, cy: y - 15, r: 7, class: "device-light" }),
       svg("text", { x: x + 27, y: y - 8, class: "place-name" }, capitalise(name), words),
@@ -197,10 +184,26 @@ export class Picture {
 
   showSeats(table) {
     const round = table.round;
-    const stacks = new Map((round && !round.void ? round.stacks : []).map((stack) => [stack.target, stack.state]));
+    const stacks = round && !round.void ? round.stacks : [];
+    const due = stacks.find((stack) => stack.state === "at_exit" || stack.state === "due")?.target ?? table.turn?.hand;
+    const hands = new Map((table.hands ?? []).map((hand) => [hand.name, hand]));
+    const figures = new Map((table.board ?? []).filter((block) => block.hand).map((block) => [block.hand, block.figure]));
     for (const [number, node] of this.seatNodes) {
-      const state = stacks.get(`seat${number}`);
-      node.classList.toggle("due", state === "due" || state === "at_exit");
+      node.classList.toggle("due", due === `seat${number}`);
+      node.mark.classList.toggle("here", table.button === number);
+      const bets = Object.values(hands.get(`seat${number}`)?.bets ?? {}).reduce((sum, amount) => sum + amount, 0);
+      if (node.bets) node.bets.textContent = bets ? String(bets) : "";
+      if (bets && !figures.has(`seat${number}`)) figures.set(`seat${number}`, String(bets));
+    }
+    for (const [name, node] of this.handNodes) {
+      const label = hands.get(name)?.label ?? capitalise(placeWords(name));
+      node.classList.toggle("due", due === name);
+      node.mark.classList.toggle("here", name === `seat${table.button}`);
+      const figure = figures.get(name) ?? "";
+      if (node.shown === label + figure) continue;
+      node.shown = label + figure;
+      node.figure.textContent = figure ? `  ${figure}` : "";
+      node.title.replaceChildren(label, node.figure);
     }
     this.showWagers(...this.wagers);
   }
@@ -219,12 +222,12 @@ export class Picture {
 
   showDevices(table) {
     const dealers = !table.round?.void && table.round?.stacks.find((stack) => stack.target === "dealer")?.state;
-    this.dealerNode.classList.toggle("due", dealers === "due" || dealers === "at_exit");
+    this.dealerNode?.classList.toggle("due", dealers === "due" || dealers === "at_exit");
     for (const device of table.devices) {
       const node = this.deviceNodes.get(device.name);
       if (!node) continue;
       setAttribute(node, "class", `device is-${device.state} link-${device.link}`);
-      const quiet = device.state === "ready" || (this.layout === NARROW && ["working", "out_of_service"].includes(device.state));
+      const quiet = device.state === "ready" || (this.layout.narrow && ["working", "out_of_service"].includes(device.state));
       node.words.textContent = quiet && !device.hindered ? "" : ` ${shortWords(device, this.layout.letters[device.name])}`;
     }
   }
@@ -249,9 +252,12 @@ export class Picture {
   /** The card elements of a deck; more are created when the view shows more: a bystander's leaves out hidden cards. */
   deal(deck) {
     const cards = this.cards.get(deck.name) ?? [];
-    const number = Object.values(deck.cards).reduce((sum, n) => sum + Math.max(0, n), 0);
+    const number = Object.values(deck.cards).reduce((sum, n) => sum + shownOf(n), 0);
+    const from = Object.keys(deck.cards).find((place) => deck.cards[place] > MOST_DRAWN) ?? "";
+    const [x, y] = from ? this.anchor(from, 0, false) : [0, 0];
     for (let i = cards.length; i < number; i++) {
       const node = svg("g", { class: "card" }, cardBack(deck.back));
+      if (cards.length && from) node.style.transform = `translate(${x}px, ${y}px) scale(${this.layout.card})`; // it comes from that pile
       this.layers.cards.append(node);
       cards.push({ node, place: "", order: i });
     }
@@ -265,14 +271,20 @@ export class Picture {
     for (const card of cards) piles.set(card.place, [...(piles.get(card.place) ?? []), card]);
     const loose = [];
     for (const [place, pile] of piles) {
-      const stays = Math.max(0, deck.cards[place] ?? 0);
+      const stays = shownOf(deck.cards[place] ?? 0);
       loose.push(...pile.slice(stays).reverse());
     }
     for (const [place, number] of Object.entries(deck.cards)) {
       const there = piles.get(place)?.length ?? 0;
-      for (let i = there; i < number && loose.length; i++) loose.shift().place = place;
+      for (let i = there; i < shownOf(number) && loose.length; i++) loose.shift().place = place;
     }
-    for (const card of loose) card.place = "gone"; // cards that the ledger does not have
+    for (const card of loose) { // cards that the ledger does not have, or that are not drawn
+      if (card.place) card.place = "gone";
+      if (cards.length > 3 * MOST_DRAWN) {
+        card.node.remove();
+        cards.splice(cards.indexOf(card), 1);
+      }
+    }
   }
 
   lay(cards, deck, index, decks) {
@@ -281,8 +293,9 @@ export class Picture {
       const at = heights.get(card.place) ?? 0;
       heights.set(card.place, at + 1);
       const shared = decks.length > 1 && decks.every((other) => other.cards[card.place] > 0);
-      const [x, y, turn] = this.positionOf(card, at, deck, index, shared);
-      const place = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) rotate(${turn.toFixed(1)}deg) scale(${this.layout.card})`;
+      const [x, y, turn, size = this.layout.card] = this.positionOf(card, at, deck, index, shared);
+      const place = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) rotate(${turn.toFixed(1)}deg) scale(${size.toFixed(3)})`;
+      this.turn(card, PILES.has(card.place) ? "" : this.kinds[card.place]?.[at] ?? "", deck);
       if (place === card.shown) continue;
       card.node.style.transitionDelay = `${Math.min(at, 12) * 22}ms`;
       card.node.style.transform = place;
@@ -291,11 +304,25 @@ export class Picture {
     }
   }
 
+  /** Turn a card over: it shows its face, or its back again. */
+  turn(card, kind, deck) {
+    if ((card.kind ?? "") === kind) return;
+    card.kind = kind;
+    card.node.replaceChildren(kind ? cardFace(kind) : cardBack(deck.back));
+  }
+
   positionOf(card, at, deck, index, shared) {
     const number = Math.max(1, deck.cards[card.place] ?? 1);
+    const own = this.layout.hands?.[card.place];
+    if (own) return inHand(own, at, number, this.slots[card.place]);
     const [x, y] = this.anchor(card.place, index, shared);
-    if (FANNED.test(card.place)) {
+    if (!PILES.has(card.place)) {
       const middle = at - (number - 1) / 2;
+      const open = this.kinds[card.place]?.length ?? 0;
+      if (open) {
+        const size = this.layout.card * 1.05;
+        return [x + middle * (number > 3 ? 24 : CARD.w) * size, y, 0, size];
+      }
       return [x + middle * 13 * this.layout.card, y + Math.abs(middle) * 1.5, middle * 5];
     }
     if (card.place === "table" && deck.state === "spread") {
@@ -322,7 +349,8 @@ export class Picture {
 
   showBadges(badges) {
     const nodes = [];
-    for (const [place, parts] of badges)
+    for (const [place, parts] of badges) {
+      if (this.layout.hands?.[place]) continue; // its cards lie side by side
       parts.forEach(([number, deck, index], at) => {
         const shared = parts.length > 1;
         let [x, y] = this.anchor(place, index, shared);
@@ -338,8 +366,45 @@ export class Picture {
           svg("rect", { x: -width / 2, y: -13, width, height: 26, rx: 13 }),
           svg("text", { y: 7, "text-anchor": "middle", text })));
       });
+    }
     this.layers.badges.replaceChildren(...nodes);
   }
+}
+
+/** For each hand in rows: where each of its cards that are face up lies, as [row, column]; null if it lies in none yet. */
+function slotsOf(table) {
+  return Object.fromEntries(rowsOf(table).map((block) => {
+    const rows = Object.values(block.cards).map((kinds) => kinds.map((kind) => [kind, false]));
+    const kinds = table.hands.find((hand) => hand.name === block.hand)?.kinds ?? [];
+    return [block.hand, kinds.map((kind) => {
+      for (const [row, cards] of rows.entries()) {
+        const column = cards.findIndex(([other, taken]) => other === kind && !taken);
+        if (column < 0) continue;
+        cards[column][1] = true;
+        return [row, column];
+      }
+      return null;
+    })];
+  }));
+}
+
+/** The place of a card in a hand that has a box: side by side, or in its row; what is not placed yet lies beside the first. */
+function inHand({ at, box: [x, y, w], card, step, rows }, index, number, slots) {
+  if (!rows) {
+    const room = Math.min(step, (w - CARD.w * card - 16) / Math.max(1, number - 1));
+    return [at[0] + (index - (number - 1) / 2) * room, at[1], 0, card];
+  }
+  const slot = slots?.[index];
+  if (slot) return [rows[slot[0]].x + slot[1] * step, rows[slot[0]].y, 0, card];
+  const placed = (slots ?? []).filter(Boolean).length, known = (slots ?? []).length;
+  const hidden = number - placed;
+  if (!placed && !known && hidden > 5) { // a whole hand, face down
+    const row = rows.length - 1 - Math.min(rows.length - 1, Math.floor(index / LONGEST_ROW));
+    return [rows[row].x + (index % LONGEST_ROW) * step, rows[row].y, 0, card];
+  }
+  const before = (slots ?? []).slice(0, index).filter((one) => !one).length + Math.max(0, index - known);
+  const close = Math.min(18 * card, (1.6 * step) / Math.max(1, hidden - 1));
+  return [rows[0].x + 3.2 * step + before * close, y + 34 + (CARD.h / 2) * card, 0, card];
 }
 
 function box([x, y, w, h], name) {
@@ -376,5 +441,7 @@ function describe(table) {
     return `Deck ${deck.name}, ${deck.state_words}: ${places.join(", ")}.`;
   });
   const devices = table.devices.map((device) => `The ${device.name} is ${deviceWords(device)}.`);
-  return ["The table, seen from the dealer's side.", ...devices, ...decks].join(" ");
+  const hands = (table.hands ?? []).filter((hand) => hand.kinds.length).map((hand) => `${hand.label}: ${hand.kinds.join(", ")}.`);
+  if (table.button) hands.push(`Seat ${table.button} has the button.`);
+  return ["The table, seen from the dealer's side.", ...devices, ...hands, ...decks].join(" ");
 }

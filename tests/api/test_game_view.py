@@ -123,6 +123,11 @@ def test_a_card_that_is_dealt_by_hand_and_face_up_can_be_reported(table: Any) ->
     view = played.until(TableState.DEALING, step="Deal a card to the banker")
     assert view["step"]["do"] == [{"action": "deal_cards", "target": "banker", "cards": 1}]
     assert played.actions()["deal_cards"]["allowed"]
+    assert field(played.actions()["correct_cards"], "target")["possible"] == ["player"]
+    wrong = played.view()["hands"][-2]["kinds"][0]
+    right = next(kind for kind in played.house.state.setup.game.kinds if kind != wrong)
+    assert taken(played.people.perform(act.CorrectCards, target="player", kinds=(right,)))
+    assert hand(played.view(), "player")["kinds"] == [right]
 
 
 def test_a_turn_has_what_can_be_chosen(table: Any) -> None:

@@ -36,14 +36,14 @@ READY = "document.body.dataset.reads === 'true' && document.body.dataset.state &
 class Shoed:
     """`shoed --simulate` as a separate process, with real ptys, journal and sockets."""
 
-    def __init__(self, folder: Path, *flags: str, speed: float = 20.0) -> None:
+    def __init__(self, folder: Path, *flags: str, speed: float = 20.0, program: tuple[str, ...] = ()) -> None:
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = int(found.getsockname()[1])
         self.address = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self._command = [
-            str(Path(sys.executable).parent / "shoed"), "--simulate", "--folder", str(folder / "run"),
+            *(program or (str(Path(sys.executable).parent / "shoed"),)), "--simulate", "--folder", str(folder / "run"),
             "--listen", f"127.0.0.1:{self.port}", "--speed", str(speed), *flags,
         ]  # fmt: skip
         self.start()
@@ -122,8 +122,8 @@ def table(tmp_path: Path) -> Iterator[Callable[..., Shoed]]:
     """Starts simulated tables, with `--paused` or other flags."""
     started: list[Shoed] = []
 
-    def start(*flags: str, speed: float = 20.0) -> Shoed:
-        started.append(Shoed(tmp_path, *flags, speed=speed))
+    def start(*flags: str, speed: float = 20.0, program: tuple[str, ...] = ()) -> Shoed:
+        started.append(Shoed(tmp_path, *flags, speed=speed, program=program))
         return started[-1]
 
     yield start
@@ -136,8 +136,15 @@ def screen(browser: Browser, table: Callable[..., Shoed]) -> Iterator[Callable[.
     """Starts a table and opens its screen."""
     opened: list[Person] = []
 
-    def open_(*flags: str, width: int = 1024, height: int = 600, dark: bool = False, speed: float = 20.0) -> Person:
-        person = Person(browser.page(width, height, dark=dark), table(*flags, speed=speed))
+    def open_(
+        *flags: str,
+        width: int = 1024,
+        height: int = 600,
+        dark: bool = False,
+        speed: float = 20.0,
+        program: tuple[str, ...] = (),
+    ) -> Person:
+        person = Person(browser.page(width, height, dark=dark), table(*flags, speed=speed, program=program))
         opened.append(person)
         person.page.goto(person.shoed.screen)
         person.page.wait(READY)

@@ -119,6 +119,8 @@ def _taken(state: State, event: StackTakenToHand) -> None:
     if round_.plan[round_.dealt].face_up:
         if event.kinds:
             add_kinds(state, round_, event.target, event.kinds)
+            if not event.device:  # the dealer named them
+                round_.entered = event.target
         else:
             round_.unseen[event.target] = round_.unseen.get(event.target, 0) + event.kept
     if round_.plan[round_.dealt].held:
