@@ -26,8 +26,9 @@ Plant = Callable[[pytest.MonkeyPatch, SecretTable], None]
 
 
 def peek(table: SecretTable) -> str:
-    """The kind of a card that nobody has seen; empty if there is none."""
-    return min(table.witness.hidden_kinds(table.deck), default="") if table.deck else ""
+    """The kind of a card that nobody has seen; empty if no round is played."""
+    round_ = table.house.state.round
+    return min(table.witness.hidden_kinds(round_.deck), default="") if round_ else ""
 
 
 def _swap(patch: pytest.MonkeyPatch, swaps: list[Swap]) -> None:
