@@ -419,14 +419,15 @@ def _stub(state: State) -> Step | None:
 
 def _acting(state: State, now_ms: int) -> Step | None:
     round_ = _round(state)
+    if round_.stock_outside:
+        return Step("Put the new stock into the shoe.", "It was shuffled and cut.", (Rule.RESHUFFLE_STOCK,))
     if round_.unseen or (next_stack(round_) and not waits_for_players(round_)):
         return _dealing(state, now_ms)
     game = described(state.setup.game)
     turn = turn_of(state, round_) if game.must_decide or state.bets else None
     anybody: list[Offer] = [{"action": "decide_hand", "choice": one} for one in turn.anybody] if turn else []
     if reshuffle_due(state):
-        into = " Then put them into the shoe." if round_.method is Method.AUTOMATED_SHOE else ""
-        text = f"Put stock and discards together, count and shuffle them, and let another player cut.{into}"
+        text = "Put stock and discards together, count and shuffle them, and let another player cut."
         why = "Too few cards are left." + (f" Seat {round_.button} deals, and shuffles." if round_.button else "")
         return Step(text, why, (Rule.RESHUFFLE_STOCK,), ({"action": "reshuffle_stock"}, *anybody))
     if turn is not None:

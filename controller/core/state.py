@@ -143,6 +143,7 @@ class Round(msgspec.Struct):
     decisions: list[Decided] = []
     before: list[BeforeDecision] = []  # each of them
     reshuffles: int = 0  # how often stock and discards were shuffled
+    stock_outside: bool = False  # the new stock is not in the automated shoe yet
     button: int = 0  # the seat that has it
     button_before: int = 0  # the seat that had it in the round before
     first: bool = False  # the first round of a deck since its shuffle

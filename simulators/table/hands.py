@@ -8,6 +8,7 @@ They go by where the cards are, so that doing something a second time changes no
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
 from simulators.devices.faults import FaultName
 from simulators.table.house import House
-from simulators.table.players import discard, lay_out, one_by_one, take_back
+from simulators.table.players import discard, lay_out, one_by_one, reshuffle_stock, take_back
 
 RACK: Final = Spot(CardPlace.RACK)
 FLOOR: Final = Spot(CardPlace.FLOOR)
@@ -484,6 +485,7 @@ _MOVES: Final[dict[type[Action], Callable[[TableHands, Any], object]]] = {
     act.RemoveStub: lambda hands, action: hands._remove_stub(),
     act.DecideHand: lambda hands, action: discard(hands, action.target),
     act.TakeBackDecision: lambda hands, action: take_back(hands),
+    act.ReshuffleStock: lambda hands, action: reshuffle_stock(hands, random.Random(action.cut_by)),
     act.CollectAll: lambda hands, action: hands._collect_hands(),
     act.CollectHand: lambda hands, action: hands.house.cards.move_all(hands.hand(action.target), RACK),
     act.DealCards: lambda hands, action: hands.deal_reported(),

@@ -121,14 +121,14 @@ def reshuffle_stock(hands: TableHands, rng: random.Random) -> int:
     assert state.round
     by_shoe = state.round.method is Method.AUTOMATED_SHOE
     pile = hands.own(state.round.deck) if by_shoe else hands.source()
-    cards.move_all(hands.hand(ledger.DISCARDS), pile)
-    order = cards.pile(pile)
-    rng.shuffle(order)
-    cards.reorder(pile, order)
-    if by_shoe:
-        hands.house.wired["shoe"].device.load(pile, hands.house.now)
-        hands.house.look()
-    return len(order)
+    if cards.move_all(hands.hand(ledger.DISCARDS), pile):
+        order = cards.pile(pile)
+        rng.shuffle(order)
+        cards.reorder(pile, order)
+        if by_shoe:
+            hands.house.wired["shoe"].device.load(pile, hands.house.now)
+            hands.house.look()
+    return cards.count(hands.dealt_from())
 
 
 def lay_out(hands: TableHands, action: object = None) -> None:

@@ -13,6 +13,7 @@ from controller.core.setup import Setup, setup_fault
 from controller.games import description_named, game_with
 from controller.games.chinese_deck.pack import EXAMPLE_PACK, KINDS
 from controller.games.game import Method
+from firmware_bridge.wire.messages import CardsPresent, Place
 from tests.support.core_driver import House, same_after_snapshot
 
 clause = pytest.mark.clause
@@ -292,3 +293,26 @@ def test_what_the_rules_do_not_provide_for_voids_the_round_if_people_say_so(irre
     house.work()
     assert house.at() is TableState.BETTING
     house.check()
+
+
+# --- an automated shoe ------------------------------------------------------------------------------------------------
+
+
+@clause("reshuffle", game="dragon-poker-chinese-deck")
+def test_an_automated_shoe_deals_the_rest_to_the_discards_and_waits_for_the_new_stock() -> None:
+    house = House(setup(SMALL_PACK, Method.AUTOMATED_SHOE)).open()
+    house.ask(act.CloseBets, seats=(1, 2, 3, 4))
+    for seat in (2, 3, 4):
+        decide(house, seat, "exchange", number=3)
+        house.move("red-1", f"seat{seat}", "discards", 3)
+    assert house.state.decks["red-1"].cards["discards"] == 10
+    house.ask(act.ReshuffleStock, cards=10, cut_by=2)
+    assert house.table.next_step().text == "Put the new stock into the shoe."
+    decide(house, 1, "exchange", number=2)
+    assert house.state.devices["shoe"].doing is None
+    same_after_snapshot(house)
+    house.move("red-1", "discards", "shoe", 10)
+    house.report("shoe", CardsPresent, place=Place.SHOE, present=True)
+    assert in_hands(house) == {"seat2": 6, "seat3": 6, "seat4": 6, "seat1": 6}
+    assert house.state.decks["red-1"].cards["shoe"] == 8
+    assert not house.state.warnings

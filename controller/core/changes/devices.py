@@ -111,6 +111,8 @@ def _reported(state: State, event: DeviceReported) -> None:
         delivered = event.place == ledger.OUTPUT and isinstance(device.doing.command, Deliver)
         device.doing.refilled = device.doing.refilled or delivered
     device.sensed[event.place] = event.present
+    if event.present and event.place == ledger.SHOE and state.round:
+        state.round.stock_outside = False
 
 
 @changes(DeviceOpened)

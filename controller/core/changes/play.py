@@ -29,6 +29,7 @@ from controller.core.events.play import (
 from controller.core.events.rounds import PlannedStack
 from controller.core.state import BeforeDecision, Round, Settled, State, replaced
 from controller.games import described
+from controller.games.game import Method
 from controller.games.record import Decided
 
 
@@ -219,7 +220,9 @@ def _acting_resumed(state: State, event: ActingResumed) -> None:
 
 @changes(StockReshuffled)
 def _reshuffled(state: State, event: StockReshuffled) -> None:
-    _now(state).reshuffles += 1
+    round_, shoe = _now(state), state.devices.get("shoe")
+    round_.reshuffles += 1
+    round_.stock_outside = bool(shoe and round_.method is Method.AUTOMATED_SHOE and not shoe.sensed.get(ledger.SHOE))
 
 
 @changes(SessionEnded)

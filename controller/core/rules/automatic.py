@@ -178,7 +178,7 @@ def dispensing(d: Decision) -> bool:
     if round_.method is not Method.AUTOMATED_SHOE or not usable(state, "shoe") or state.devices["shoe"].at_exit:
         return False
     stack = next_stack(round_)
-    if stack is None or waits_for_players(round_) or round_.unseen:
+    if stack is None or waits_for_players(round_) or round_.unseen or round_.stock_outside:
         return False
     rule = Rule.DEALER_STACK if stack.held else Rule.DEAL_STACKS
     if round_.held and stack.held:

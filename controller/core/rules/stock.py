@@ -43,11 +43,8 @@ def reshuffle_stock(d: Decision, act: ReshuffleStock) -> Refusal | None:
     cards, source = d.state.decks[round_.deck].cards, SOURCE[round_.method]
     if not reshuffle_due(d.state):
         return Refusal("enough cards are left", "too few are left after an exchange", _RESHUFFLE)
-    shoe = d.state.devices.get("shoe")
     if next_stack(round_) is not None:
         return Refusal("cards of the stock are still in the shoe", "they lie with the discards", _RESHUFFLE)
-    if source == ledger.SHOE and shoe and not shoe.sensed.get(ledger.SHOE):
-        return Refusal("the shoe has not reported the new stock", "it has been put into the shoe", _RESHUFFLE)
     expected = cards.get(source, 0) + cards.get(ledger.DISCARDS, 0)
     refusal = _cannot_cut(round_, act.cut_by) or impossible(d.state, act.cards, Rule.RESHUFFLE_STOCK)
     if refusal:
