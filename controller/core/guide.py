@@ -428,8 +428,7 @@ def _acting(state: State, now_ms: int) -> Step | None:
     anybody: list[Offer] = [{"action": "decide_hand", "choice": one} for one in turn.anybody] if turn else []
     if reshuffle_due(state):
         text = "Put stock and discards together, count and shuffle them, and let another player cut."
-        why = "Too few cards are left." + (f" Seat {round_.button} deals, and shuffles." if round_.button else "")
-        return Step(text, why, (Rule.RESHUFFLE_STOCK,), ({"action": "reshuffle_stock"}, *anybody))
+        return Step(text, "Too few cards are left.", (Rule.RESHUFFLE_STOCK,), ({"action": "reshuffle_stock"}, *anybody))
     if turn is not None:
         choices: list[Offer] = [{"action": "decide_hand", "target": turn.hand, "choice": one} for one in turn.choices]
         return Step(turn.text, turn.why, (Rule.DECISIONS,), (*choices, *anybody))
