@@ -10,10 +10,12 @@ from controller.games import GAMES
 from controller.games.game import Method
 from simulators.devices.cards import Card
 from tests.secrecy.stories import (
+    SEATS,
     Story,
     cards_left,
     changes_of_mind,
     hidden_to_the_end,
+    play_on,
     source,
     two_rounds,
     void_round,
@@ -31,6 +33,21 @@ def test_no_hidden_card_is_named_in_anything_that_leaves_the_table(name: str, me
     story(table)
     assert table.leaks == []
     table.house.cards.check()
+
+
+@pytest.mark.parametrize(("name", "method"), [one for one in EVERY if GAMES[one[0]].reshuffle_due])
+def test_nothing_is_known_of_a_stock_that_was_shuffled_with_the_discards(name: str, method: Method) -> None:
+    table = SecretTable(name, method)
+    assert table.people.open()
+    assert table.people.close_bets(SEATS)
+    round_ = table.house.state.round
+    assert round_
+    play_on(table, lambda: round_.reshuffles > 0, limit=800)
+    made = len(round_.decisions)
+    play_on(table, lambda: len(round_.decisions) > made + 2)
+    assert table.leaks == []
+    seen = table.house.state.decks[table.deck].seen
+    assert sum(seen.values()) == sum(map(len, round_.kinds.values()))  # only what a winner has shown
 
 
 def other_world(
