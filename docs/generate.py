@@ -345,7 +345,9 @@ def _face_up(found: Description) -> str:
     for deal in dealt:
         numbers[deal.to] += deal.cards if deal.face_up else 0
     hands = {PLAYERS: "every hand"}
-    cards = [f"{number} of {hands.get(hand, hand)}" for hand, number in numbers.items() if number]
+    cards = [f"{number} cards of {hands.get(hand, f'the {hand}')}" for hand, number in numbers.items() if number]
+    if not cards:
+        return "nothing"
     return ", ".join([*cards, *(["further cards that are due"] if found.due_card else [])])
 
 

@@ -2,8 +2,8 @@
 
 A hand that is face down is as secret as the stub. A shoe that recognises cards therefore keeps their kinds to itself
 until it is asked. `questions_of` in state.py says what to ask: the hands of a round once the dealer's cards are shown,
-those of a void round if a floorperson requests them. A shoe that has forgotten them does not answer, and then nothing
-is recorded.
+cards that a player has turned over, and the hands of a void round if a floorperson requests them. A shoe that has
+forgotten them does not answer, and then nothing is recorded. What nobody turned over stays hidden after its round.
 """
 
 # mypyc
