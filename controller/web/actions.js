@@ -16,7 +16,7 @@ const DOCK = ["close_bets", "record_bet", "players_acted", "reveal_dealer", "col
 const MOST_IN_DOCK = 9;
 
 const GROUPS = [
-  ["The round", ["wager", "record_bet", "close_bets", "deal_cards", "finish_deal", "request_card", "enter_cards", "correct_cards",
+  ["The round", ["wager", "record_bet", "leave_seat", "close_bets", "deal_cards", "finish_deal", "request_card", "enter_cards", "correct_cards",
     "decide_hand", "take_back_decision", "correct_decision", "reconstruct_hands", "reshuffle_stock", "players_acted", "reveal_dealer", "collect_hand", "collect_all", "remove_stub", "want_stub_count", "count_stub", "answer_misdeal", "report_cut_card", "end_session"]],
   ["Something is wrong", ["report_irregularity", "report_face_up", "report_drawn_in_error", "report_dealer_exposed", "report_wrong_number",
     "return_wagers", "request_hands", "gather_all", "gather_cards", "correct_count", "declare_missing"]],

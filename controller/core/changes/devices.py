@@ -38,7 +38,6 @@ from controller.core.events.devices import (
     ExitEmptied,
 )
 from controller.core.events.rounds import StackDispensed
-from controller.core.machines import TableState
 from controller.core.state import Device, Given, State
 from firmware_bridge.wire.messages import Deliver, Eject, Indicate, Lock
 
@@ -46,7 +45,7 @@ from firmware_bridge.wire.messages import Deliver, Eject, Indicate, Lock
 @changes(DeviceConnected)
 def _connected(state: State, event: DeviceConnected) -> None:
     device = state.devices[event.device]
-    _boot(state, device, event.boot)
+    _boot(device, event.boot)
     if event.can is not None:
         device.can_lock, device.can_show = "lock" in event.can, "show" in event.can
         device.can_recognise = "recognise" in event.can
@@ -64,7 +63,7 @@ def _seen(state: State, event: DeviceSeen) -> None:
     device.online = event.online
     if event.reason:
         device.refused = event.reason
-    _boot(state, device, event.boot)
+    _boot(device, event.boot)
 
 
 @changes(DeviceIdentified)
@@ -75,22 +74,12 @@ def _identified(state: State, event: DeviceIdentified) -> None:
         device.serial, device.firmware, device.firmware_digest = event.serial, event.firmware, event.firmware_digest
 
 
-def _asked_in_vain(state: State, device: Device) -> None:
-    """Cards that were turned over while the players act are entered by people if the shoe has forgotten them."""
-    round_ = state.round
-    for stack in device.dealt if round_ and state.table is TableState.ACTING else []:
-        if round_ and stack.wanted and stack.round == round_.number:
-            round_.unseen[stack.target] = round_.unseen.get(stack.target, 0) + 1
-
-
-def _boot(state: State, device: Device, boot: int) -> None:
+def _boot(device: Device, boot: int) -> None:
     """After a restart without its memory, the device has forgotten everything it was sent."""
     if device.boot != boot:
         device.boot, device.last_event, device.at_exit, device.late = boot, 0, None, None
         device.busy_ms, device.told, device.sensed = -1, 0, {}
-        device.locked, device.shown, device.beside = False, "", []
-        _asked_in_vain(state, device)
-        device.dealt = []
+        device.locked, device.shown, device.beside, device.dealt = False, "", [], []
 
 
 @changes(DevicePoweredUp)

@@ -261,7 +261,7 @@ def stub_count_due(state: State) -> bool:
 
 def nothing_left(state: State, round_: Round) -> bool:
     """Whether people must see that no card is left, because the hands take the whole deck. A shoe sees that itself."""
-    if not state.setup.game.draws or round_.method is Method.AUTOMATED_SHOE:
+    if not state.setup.game.draws or round_.method is Method.AUTOMATED_SHOE or round_.reshuffles:
         return False
     return sum(stack.cards for stack in round_.plan) >= state.setup.game.deck_size
 
