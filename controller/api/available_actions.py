@@ -32,6 +32,7 @@ from controller.core.actions import (
     LeaveSeat,
     PlayersActed,
     ReceiveDeck,
+    ReconstructHands,
     RecordBet,
     RemoveStub,
     ReportCutCard,
@@ -63,6 +64,7 @@ _OF_SOME_GAMES: dict[type[Action], Callable[[Description], object]] = {  # and w
     RecordBet: lambda game: game.bets,
     EnterCards: lambda game: game.settle,
     CorrectCards: lambda game: game.settle,
+    ReconstructHands: lambda game: game.reconstruct,
     DecideHand: lambda game: game.decide,
     CorrectDecision: lambda game: game.correct,
     TakeBackDecision: lambda game: game.decide,
@@ -203,7 +205,7 @@ def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -
     if name == "was" or (name == "kinds" and kind is CorrectDecision):
         known = state.round.kinds.values() if state.round else ()
         return [card for cards in known for card in cards]
-    if name == "kinds":
+    if name == "kinds" and kind is not ReconstructHands:  # it names cards that were seen
         return _left(state)
     if name == "target" and kind in _HANDS and state.round:
         return [choice for choice in choices if _HANDS[kind](state, state.round, choice)] or choices
