@@ -161,7 +161,6 @@ def _decided(state: State, event: HandDecided) -> None:
     round_.plan += event.deals
     if entered:
         add_kinds(state, round_, event.target, event.kinds)
-        _forget_stacks(state, round_, event.target)
     elif hidden > 0:
         _turned_over(state, round_, event.target, hidden)
 
@@ -185,12 +184,6 @@ def _turned_over(state: State, round_: Round, target: str, number: int) -> None:
             return
     if not stacks:
         round_.unseen[target] = round_.unseen.get(target, 0) + number
-
-
-def _forget_stacks(state: State, round_: Round, target: str) -> None:
-    """The cards of a hand were entered when they were turned over: the shoe need not be asked."""
-    for device in state.devices.values():
-        device.dealt = [stack for stack in device.dealt if stack.round != round_.number or stack.target != target]
 
 
 @changes(DecisionTakenBack)

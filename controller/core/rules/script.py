@@ -118,10 +118,7 @@ def turn_of(state: State, round_: Round) -> PlayerTurn | None:
     game = described(state.setup.game)
     turn = game.turn(record_of(state, round_)) if game.turn else None
     if turn and turn.enter and not turn.in_order and _known_to_shoe(state, round_, turn.hand):
-        # a whole hand is entered all the same: what it is worth decides whether it is turned over
-        return msgspec.structs.replace(
-            turn, enter={choice: number for choice, number in turn.enter.items() if number > 1}
-        )
+        return msgspec.structs.replace(turn, enter={})
     return turn
 
 
