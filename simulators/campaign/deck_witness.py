@@ -125,6 +125,10 @@ class DeckWitness(Books):
         """Somebody has had this deck out of a device: with this event of the device, the table knows."""
         self._sightings[device, boot, number] = deck
 
+    def unreported(self) -> set[str]:
+        """The decks that somebody has had out of a device that has not reported it yet: the table cannot know."""
+        return set(self._sightings.values())
+
     def _seen_at(self, device: str, boot: int, number: int) -> None:
         deck = self._sightings.pop((device, boot, number), "")
         if deck:

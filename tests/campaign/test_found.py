@@ -561,6 +561,13 @@ def test_people_act_on_what_was_stored_while_the_host_is_off(houses: list[House]
     assert not any(event.kind == "round.voided" for event in house.events)
 
 
+def test_a_table_cannot_know_what_its_silent_shoe_has_not_reported() -> None:
+    """The deck was swapped just after the shoe fell silent; the round that was started meanwhile is void."""
+    found = replayed(draw(2026111992, 3725), only=[1, 21])
+    assert (found.faults, found.violations) == ({"deck_swapped": 1, "silence": 1}, [])
+    assert sum(found.voids.values()) == 1
+
+
 def test_bets_that_do_not_fit_together_are_corrected(houses: list[House], tmp_path: Path) -> None:
     """An ante without an ante bonus, recorded by mistake, kept people trying to close the bets forever."""
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))
