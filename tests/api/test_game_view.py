@@ -199,8 +199,8 @@ def test_only_cards_that_are_left_can_be_entered(table: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "there", "missing"),
     [
-        ("dragon-poker", {"players_acted", "reveal_dealer"}, {"report_cut_card", "report_irregularity", "end_session"}),
-        ("dragon-baccarat-tournament", {"report_cut_card", "end_session"}, {"players_acted", "decide_hand"}),
+        ("dragon-poker", {"players_acted", "reveal_dealer"}, {"report_cut_card", "reconstruct_hands", "end_session"}),
+        ("dragon-baccarat-tournament", {"report_cut_card", "reconstruct_hands"}, {"players_acted", "decide_hand"}),
         ("dragon-poker-chinese-deck", {"decide_hand", "reshuffle_stock"}, {"record_bet", "report_dealer_exposed"}),
         ("face-up-chinese-poker", {"record_bet", "take_back_decision"}, {"players_acted", "reveal_dealer"}),
     ],
