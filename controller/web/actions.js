@@ -25,7 +25,7 @@ const GROUPS = [
     "remove_deck"]],
   ["Devices", ["open_device", "free_jam", "try_again", "empty_device", "test_device", "accept_device", "take_out_of_service",
     "put_in_service", "clear_warning"]],
-  ["The table", ["open_table", "player_arrived", "idle_table", "close_table", "change_method",
+  ["The table", ["open_table", "player_arrived", "leave_seat", "idle_table", "close_table", "change_method",
     "unlock_person"]],
 ];
 

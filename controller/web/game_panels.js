@@ -46,6 +46,8 @@ function showResult(table) {
     ...[[session, "The session"], [settled, settled && `Round ${settled.round}`]].filter(([found]) => found).map(([found, title]) =>
       el("article", { class: "result-card" },
         el("h2", { text: `${title}: result` }), found.result ? el("p", { class: "result-words", text: capitalise(found.result) }) : null,
+        found.results?.length ? el("ul", { class: "bet-list" }, ...found.results.map((one) =>
+          el("li", {}, el("b", { text: capitalise(placeWords(one.hand)) }), el("span", { text: capitalise(one.text) })))) : null,
         found.payments.length ? el("ol", { class: "payments" }, ...found.payments.map((one) =>
           el("li", { class: one.net > 0 ? "won" : one.net < 0 ? "lost" : "" },
             el("b", { text: capitalise(placeWords(one.hand)) }),

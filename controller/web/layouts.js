@@ -115,11 +115,13 @@ function inTheMiddle([w, h], bottom, named, seats, narrow) {
   const gap = w / (seats + 0.6), seat = Math.min(26, gap * 0.4), row = 24 + seat;
   const top = row + seat + 26;
   const wide = (w - 40) / named.length;
-  const card = Math.min(3, (wide - 40) / (3.3 * CARD.w), (bottom - top - 46) / CARD.h);
+  const beside = Math.min(3, (wide - 190) / (3.3 * CARD.w), (bottom - top - 14) / CARD.h);
+  const below = Math.min(3, (wide - 40) / (3.3 * CARD.w), (bottom - top - 46) / CARD.h);
+  const card = Math.max(beside, below), [right, down] = beside > below ? [66, 0] : [0, 14]; // the name of the hand is beside its cards, or above
   const hands = {};
   named.forEach((hand, index) => {
     const x = 20 + wide * (index + 0.5);
-    hands[hand.name] = { box: [x - wide / 2 + 8, top, wide - 16, bottom - top], at: [x, (top + bottom) / 2 + 14], card, step: CARD.w * card * 1.06 };
+    hands[hand.name] = { box: [x - wide / 2 + 8, top, wide - 16, bottom - top], at: [x + right, (top + bottom) / 2 + down], card, step: CARD.w * card * 1.06 };
   });
   const at = Object.fromEntries(Array.from({ length: seats }, (_, index) => [index + 1, [gap * (index + 0.8), row]]));
   return { hands, seat, seatsAt: at, small: true };

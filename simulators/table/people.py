@@ -161,7 +161,7 @@ class People:
             return True
         if step.do[0]["action"] == "decide_hand":
             return self._decide_hand()
-        return any(self._accept(step, offer) for offer in step.do)
+        return any(self._accept(step, offer) for offer in step.do if offer["action"] != "decide_hand")
 
     def _decide_hand(self) -> bool:
         """The player whose turn it is decides; a choice that the game refuses is not made."""

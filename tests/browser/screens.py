@@ -12,6 +12,14 @@ FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 DEALING = """document.body.dataset.state === "dealing" && document.querySelector(".seat.due") !== null
   && document.querySelectorAll(".seat.playing").length > 3
   && document.querySelectorAll("#decks .place").length > 3"""
+FACES = "document.querySelectorAll('#picture .face').length"
+OFFERS = "document.querySelectorAll('#offers button').length"
+# When the picture of a game is taken: its table has something to show.
+GAME_PICTURES = {
+    "dragon-baccarat-tournament": f"document.querySelectorAll('.board-big-road .cell').length > 19 && {FACES} > 4",
+    "dragon-poker-chinese-deck": f"document.querySelector('.pile-name') !== null && {OFFERS} > 2",
+    "face-up-chinese-poker": f"{FACES} > 23 && {OFFERS} > 1",
+}
 SETTLED = "document.getAnimations().every(one => one.playState !== 'running' || one.effect.getTiming().iterations > 9)"
 
 
@@ -85,6 +93,25 @@ class Pictures:
         person.shoed.thaw()
 
 
+def take_games(folder: Path) -> None:
+    """Take a picture of each game that the other pictures do not show, while the robot plays."""
+    browser = Browser(folder / "profile-games")
+    try:
+        for number, (game, until) in enumerate(GAME_PICTURES.items()):
+            (folder / str(number)).mkdir()
+            shoed = Shoed(folder / str(number), "--game", game)
+            try:
+                pictures = Pictures(browser, shoed)
+                pictures.person.sign_in("Dana")
+                pictures.person.robot(speed=10)
+                pictures.page.wait(until, within=400)
+                pictures.take(game, 1024, 600)
+            finally:
+                shoed.close()
+    finally:
+        browser.close()
+
+
 def main() -> None:
     """Take all pictures."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -99,6 +126,7 @@ def main() -> None:
                 browser.close()
         finally:
             shoed.close()
+        take_games(folder)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from controller.core.state import encode
 from controller.daemon.config import parse_config
 from controller.daemon.daemon import Daemon, TableStopped
 from controller.daemon.simulate import put_journal_aside
+from controller.games import GAMES
 from controller.journal import Journal, JournalBusy, JournalReader, NewEvent
 from tests.support.plugged import Plugged
 from tests.support.served import LIMIT_S, SHOED, Served, simulated
@@ -61,6 +62,16 @@ def test_the_robot_plays_rounds_and_it_ends_cleanly(tmp_path: Path, ending: sign
         assert reader.verify().seq > 50
         assert "round.completed" in kinds
         assert not {"round.voided", "device.lost"} & kinds
+
+
+@pytest.mark.parametrize("game", list(GAMES))
+def test_the_robot_plays_a_round_of_every_game(tmp_path: Path, game: str) -> None:
+    with simulated(tmp_path, "--speed", "60", "--game", game) as (served, _):
+        assert served.ask("POST", "/api/v1/simulation", {"do": "speed", "speed": 50}).status == 200
+        seen = served.wait(lambda table: table["rounds"] >= 1 and table["table"] == "betting")
+        assert seen["game"] == GAMES[game].game.name
+        assert seen["settled"]["round"] == seen["rounds"]
+        assert served.get("/healthz") == {"status": "ok"}
 
 
 @pytest.mark.parametrize("words", [("--speed", "4"), ("--paused",), ("--listen", "127.0.0.1:1")])
