@@ -20,6 +20,7 @@ from controller.core.events.event import Entry
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.rules.guards import in_service
+from controller.core.rules.script import turn_of
 from controller.core.step import Offer, Step
 from controller.games import described
 from controller.games.game import Method
@@ -64,6 +65,8 @@ class ClumsyPeople(People):
         self.hasty_bets = False  # the next bets are closed before anybody has wagered
         self._away_s = 0.0  # how long they have been away in long pauses, in total
         self._refusals = 0  # in a row
+        self.blind_until = 0.0  # until then nobody sees the cut card
+        self.behind = house.setup.options.get("cut_card", self.behind)
         self.in_one_pile = house.shift.number % 4 == 2
         kind = house.setup.shuffler
         alternating = len(house.setup.backs) == 2 and kind is not None and not kind.counts
@@ -320,7 +323,31 @@ class ClumsyPeople(People):
             early = self.perform(act.CloseBets)
             closed = bool(early) and taken(early)
             self.witness.check("dealt in order", not closed or wagered, "bets are closed, and nobody has wagered")
+        if self.unlucky.state.table is TableState.BETTING:
+            self._before_round(seats)
         return super().play(seats)
+
+    def _before_round(self, seats: tuple[int, ...]) -> None:
+        """In some rounds of some games, the cards lie as luck wants them, and bets are recorded."""
+        shift, state = self.unlucky.shift, self.unlucky.state
+        rng = random.Random(f"{shift.seed}/{shift.number}/{shift.game}/round/{state.rounds}")
+        if self.game.prepare is not None:
+            self.game.prepare(self, rng)
+        bets = described(state.setup.game).bets
+        if self.game.bets and bets and rng.random() < 0.5:
+            for _ in range(rng.randint(1, 5)):
+                seat, bet, amount = rng.choice(seats), rng.choice(bets), rng.choice((1, 5, 20, 100))
+                self.perform(act.RecordBet, seat=seat, bet=bet, amount=amount)
+
+    def _sees_cut_card(self) -> bool:
+        return self.unlucky.now >= self.blind_until and super()._sees_cut_card()
+
+    def _decide_hand(self) -> bool:
+        """Players of some games have a way of their own to decide."""
+        state = self.unlucky.state
+        turn = turn_of(state, state.round) if state.round else None
+        fields = self.game.prefer(self, turn) if self.game.prefer is not None and turn is not None else None
+        return taken(self.perform(act.DecideHand, **fields)) if fields else super()._decide_hand()
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Follow the guide. Anyone with nothing to do looks again when the table has changed, or after a moment.
@@ -370,6 +397,14 @@ class ClumsyPeople(People):
             made = self.report(act.RequestHands(who=WHO[role], role=role, round=state.rounds, reason=reason))
             answer = "granted" if made and taken(made) else "refused"
             house.note(f"{answer}, requested by {WHO[role]}: the hands of round {state.rounds}, which is {when}")
+
+    def all_reported(self) -> bool:
+        """Whether every hand of the round has as many cards as the table believes: nobody is just dealing one."""
+        state, round_ = self.unlucky.state, self.unlucky.state.round
+        if round_ is None:
+            return False
+        cards, targets = state.decks[round_.deck].cards, {stack.target for stack in round_.plan}
+        return all(self.unlucky.cards.count(self.hands.hand(one)) == cards.get(one, 0) for one in targets)
 
     def _call_off(self) -> bool:
         """What the guide asks for is refused again and again: a hand has lost a card, which makes the round void."""

@@ -35,6 +35,9 @@ class WitnessedRound:
         self.seq = event.seq
         self.number: int = event.data["round"]
         self.deck: str = event.data["deck"]
+        self.method: str = event.data["method"]
+        self.button: int = event.data.get("button", 0)
+        self.first = False  # the first round of its deck since the shuffle
         self.seats: list[int] = event.data["seats"]
         self.plan = [stack_of(stack) for stack in event.data["plan"]]
         self.at = 0  # how far the dealing has come in the plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from controller.core import ledger
 from controller.core.actions import Role
 from controller.core.events.event import Entry
 from simulators.campaign.deck_witness import EXITS, DeckWitness, WitnessedRound, stack_of
@@ -24,6 +25,7 @@ class HandWitness(DeckWitness):
         super().__init__(shift)
         self._open: set[str] = set()  # kinds of the cards that were turned over in this round
         self._turned_over: set[int] = set()  # rounds whose hands may be revealed
+        self._to_record: Counter[tuple[int, str]] = Counter()  # cards that players have turned over, by round and hand
         self._void_rounds: set[int] = set()
         self._out_then: dict[int, Counter[str]] = {}  # the kinds that were outside the shoe when a stack was taken
         self._faced: dict[int, list[Card]] = {}  # the cards that were put out face up for a command
@@ -69,7 +71,7 @@ class HandWitness(DeckWitness):
             if stack.late and not late:
                 waiting.add(stack.target)
         for target, share in shares.items():
-            if target in waiting or target in round_.collected:
+            if target in waiting or target in round_.collected or target == ledger.DISCARDS:
                 continue
             number, due = self.held(target), share - round_.put_aside[target]
             good = number == due or self.excused(round_)
@@ -100,6 +102,7 @@ class HandWitness(DeckWitness):
         round_.plan += round_.deals
         if data.get("turned"):
             cards = self.pile_of(data["target"])[: data["turned"]]
+            self._to_record[round_.number, data["target"]] += data["turned"]
             self._turn_over(cards)
             if data.get("kinds"):
                 self._known(data["target"], data["kinds"], cards)
@@ -143,6 +146,9 @@ class HandWitness(DeckWitness):
     def _recognised(self, event: Entry) -> None:
         """What is recorded must have been turned over, and have been out of the shoe when the hand got its cards."""
         number, shown = event.data["round"], Counter(event.data["kinds"])
-        self.check("no hidden card named", number in self._turned_over, f"a hand of round {number} is recorded")
+        one_by_one = number, event.data["target"]
+        self._to_record[one_by_one] -= len(event.data["kinds"])
+        open_ = number in self._turned_over or self._to_record[one_by_one] >= 0
+        self.check("no hidden card named", open_, f"a hand of round {number} is recorded")
         out = self._out_then.pop(event.data["command"], Counter())
         self.check("no undealt card named", shown <= out, f"{shown} was recorded, but only {out} had been turned over")

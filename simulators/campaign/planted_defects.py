@@ -25,11 +25,13 @@ from controller.core.reports import DeviceEvent
 from controller.core.rules import automatic, clock, dealing, devices, gathering, guards, shuffling, starting, warnings
 from controller.core.state import State, decode, encode
 from controller.daemon import live_table
+from controller.games import GAMES
 from controller.games.rulebook import Rule
 from controller.journal import Journal, store
 from firmware_bridge.wire import session
 from firmware_bridge.wire.messages import Outcome
 from simulators.campaign import planted_leaks, planted_tampering
+from simulators.campaign.games import campaign_game
 from simulators.campaign.planting import (
     BY_HAND,
     COUNTS_NOT,
@@ -45,6 +47,9 @@ from simulators.campaign.planting import (
 
 WITHIN: Final = 200  # rounds in which each defect must be found
 RATE: Final = 1.0  # mishaps in a round while a defect is looked for
+
+for _name in GAMES:
+    campaign_game(_name)  # the module of a game plants those of its own
 
 __all__ = ["DEFECTS", "RATE", "WITHIN", "planted", "planted_leaks", "planted_tampering"]
 

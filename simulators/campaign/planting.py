@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from controller import games
 from controller.core.changes.change import CHANGES
 from controller.core.decision import HANDLERS
 from controller.core.rules import automatic, devices
@@ -82,6 +83,13 @@ def everywhere(function: Any, other: Any) -> list[Swap]:
                 swaps.append((by_state, state, tuple(other if rule is function else rule for rule in rules)))
     assert swaps, f"{function} was not found anywhere"
     return swaps
+
+
+def described_with(name: str, **changes: Any) -> list[Swap]:
+    """Replace parts of a game's description."""
+    right = games.GAMES[name]
+    wrong = replace(right, **changes)
+    return [(games.GAMES, name, wrong), (games._DESCRIPTIONS, right.game.name, wrong)]
 
 
 def never(*_: Any, **__: Any) -> None:

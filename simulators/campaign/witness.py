@@ -313,6 +313,7 @@ class Witness(HandWitness):
         self._counted.pop(deck, None)
         self._by_hand.pop(deck, None)
         self._last_back = self._backs[deck] if two else ""
+        first = not self._in_play
         self._in_play = deck if self.setup.game.keeps_dealing else ""
         self._uncounted += 1
         self._uncounted_of[deck] = self._uncounted_of.get(deck, 0) + 1
@@ -321,6 +322,7 @@ class Witness(HandWitness):
         self._open.clear()
         self._faced.clear()
         self._round = WitnessedRound(event)
+        self._round.first = first
         self.game.started(self._round)
 
     def _begun(self, deck: str, shuffler: ShufflerKind | None) -> None:

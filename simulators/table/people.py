@@ -70,6 +70,7 @@ class People:
     def __init__(self, house: House, seed: int = 0) -> None:
         self.house = house
         self.hands = TableHands(house)
+        self.behind = BEHIND_CUT_CARD
         self.enough: Callable[[], bool] | None = None  # they stop working as soon as this holds
         self.rng = random.Random(f"{seed}/players")
         self.plans: dict[str, dict[str, tuple[str, ...]]] = {}  # what players decide with which cards, by their hands
@@ -204,7 +205,7 @@ class People:
         if state.table not in (TableState.BETTING, TableState.CLEARING):
             return False
         deck = state.decks.get(state.round.deck if state.round else due_deck(state))
-        return deck is not None and deck.rounds_left < 0 and deck.cards.get(SOURCE[state.method], 0) <= BEHIND_CUT_CARD
+        return deck is not None and deck.rounds_left < 0 and deck.cards.get(SOURCE[state.method], 0) <= self.behind
 
     def _move(self, step: Step) -> bool:
         """A step that no action reports."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from controller.core.setup import Setup
 
 if TYPE_CHECKING:
+    import random
+
     from controller.core.events.event import Entry
     from controller.games.record import PlayerTurn
     from simulators.campaign.clumsy_people import ClumsyPeople
@@ -75,5 +77,5 @@ class CampaignGame:
     witness: type[GameWitness] = GameWitness
     choices: tuple[str, ...] = ("play", "forfeit")  # that somebody may press by mistake
     bets: bool = False  # in some rounds, players make bets that are recorded
-    prepare: Callable[[ClumsyPeople, int], None] | None = None  # before a round; the number is a source of luck
+    prepare: Callable[[ClumsyPeople, random.Random], None] | None = None  # before a round
     prefer: Callable[[ClumsyPeople, PlayerTurn], dict[str, Any] | None] | None = None  # how a player decides

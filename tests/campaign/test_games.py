@@ -1,0 +1,76 @@
+"""Every game is played in a campaign without a violation, with its own mishaps, and so is a game that has no module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from controller import games
+from controller.games import GAMES
+from controller.games.description import Description
+from simulators.campaign.games import campaign_game
+from simulators.campaign.luck import draw
+from simulators.campaign.planted_defects import DEFECTS
+from simulators.campaign.run import CampaignResult, campaign, play_shift
+from simulators.campaign.shrink import repeat
+from tests.support.high_card import make_high_card
+
+SEED = 20261119
+OTHERS = [*GAMES][1:]
+
+
+@pytest.fixture
+def high_card() -> Iterator[Description]:
+    """The game that docs/games.md contains; it is forgotten afterwards."""
+    description = make_high_card()
+    yield description
+    del GAMES["high-card"], games._DESCRIPTIONS[description.game.name]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_short_campaign_of_each_game_has_no_violation(name: str) -> None:
+    played, _ = campaign(SEED, 40, games=(name,))
+    assert played.violations == []
+    assert played.rounds >= 40
+    assert played.games[name]["rounds"] == played.rounds
+    own = campaign_game(name).witness.checks
+    assert [check for check in own if not played.checks[check]] == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_mishaps_of_each_game_happen_and_do_no_harm(name: str) -> None:
+    total = CampaignResult()
+    for number in range(3):
+        mishaps = tuple(campaign_game(name).mishaps)
+        total.add(play_shift(draw(SEED, number, 3.0, rounds=8, game=name, kinds=mishaps)))
+    assert total.violations == []
+    assert len(total.faults) >= 3
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_at_least_four_defects_are_planted_in_each_game(name: str) -> None:
+    assert sum(defect.game == name for defect in DEFECTS.values()) >= 4
+
+
+def test_rounds_are_divided_evenly_between_the_games() -> None:
+    played, shifts = campaign(SEED, 9, 0.0)
+    assert set(played.games) == set(GAMES)
+    assert [shift.game for shift in shifts] == [*GAMES]
+    assert max(one["rounds"] for one in played.games.values()) <= 3
+
+
+def test_a_violation_is_repeated_with_the_name_of_its_game() -> None:
+    assert "--game" not in repeat(draw(SEED, 1))
+    name = OTHERS[0]
+    assert repeat(draw(SEED, 1, game=name), [3]).endswith(f"--shift 1 --game {name} --only 3")
+
+
+def test_a_game_in_a_single_file_is_campaigned(high_card: Description) -> None:
+    total = CampaignResult()
+    for number in range(8):
+        total.add(play_shift(draw(SEED, number, rounds=6, game="high-card")))
+    assert total.violations == []
+    assert total.rounds >= 48
+    assert sum(total.faults.values()) > 10
+    assert total.voids, "a mishap has voided a round"
