@@ -158,12 +158,11 @@ class ClumsyPeople(People):
 
     def press(self, action: Action) -> list[Entry]:
         """Somebody presses a button at this very moment; what the table accepts, the hands do as well."""
+        round_ = self.witness.misread(action.target, action.kinds) if isinstance(action, _NAME_CARDS) else None
         made = self.report(action)
         accepted = bool(made) and taken(made)
-        if isinstance(action, _NAME_CARDS) and accepted:
-            self.witness.misread(action.target, action.kinds)
-        elif isinstance(action, _NAME_CARDS):
-            self.witness.spoken.update(action.kinds)
+        if round_ is not None and not accepted:
+            round_.misread = round_.misread[:-1]
         self.unlucky.note(f"{'accepted' if accepted else 'refused'}, pressed by mistake: {action}")
         if accepted and not isinstance(action, _SAID_ONLY):
             self.hands.carry_out(action)

@@ -51,7 +51,7 @@ class WitnessedRound:
         self.acted = False
         self.collected: set[str] = set()  # hands that went to the rack, such as that of a player who folded
         self.excused = False  # a sensor lied, or a person lost a card
-        self.misread: set[str] = set()  # hands whose cards somebody entered wrongly
+        self.misread: list[str] = []  # hands whose cards somebody entered wrongly
         self.dealt = False  # all cards that the players need to decide
         self.spoilt = ""  # why this round must not be completed
         self.shoe_gone_at = -1.0  # when its shoe was refused

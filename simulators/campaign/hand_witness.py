@@ -46,11 +46,12 @@ class HandWitness(DeckWitness):
         """Whether the table cannot know what is wrong: a sensor lied, or a person lost a card."""
         return round_.excused or round_.deck in self._excused
 
-    def misread(self, target: str, kinds: tuple[str, ...]) -> None:
-        """Somebody has entered these cards of a hand by mistake."""
+    def misread(self, target: str, kinds: tuple[str, ...]) -> WitnessedRound | None:
+        """Somebody enters these cards of a hand by mistake in this round."""
         self.spoken |= set(kinds)
         if self._round:
-            self._round.misread.add(target)
+            self._round.misread.append(target)
+        return self._round
 
     def laid_wrongly(self) -> None:
         """Somebody has put a card where it does not belong, and does not notice."""
@@ -127,7 +128,7 @@ class HandWitness(DeckWitness):
 
     def _corrected(self, event: Entry) -> None:
         if self._round:
-            self._round.misread.discard(event.data["target"])
+            self._round.misread = [one for one in self._round.misread if one != event.data["target"]]
         self._entered(event)
 
     def _settled(self, event: Entry) -> None:

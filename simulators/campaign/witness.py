@@ -305,6 +305,8 @@ class Witness(HandWitness):
         racked = self.decks_in(cards.pile(_RACK)) - {deck}
         self.check("one deck in the rack", not racked, f"deck {deck} is dealt while {sorted(racked)} are in the rack")
         left = [*cards.spots(CardPlace.HAND), *cards.spots(CardPlace.EXIT)]
+        if not self.game.other_deck_in_shuffler:  # the other deck may wait at the shuffler's exit
+            left = [spot for spot in left if spot != EXITS["shuffler"]]
         self.check("table cleared", not left, "there are cards at", *left)
         standing = [key for key in self._warned if key.split(".")[0] not in self._out_of_service]
         self.check("no round under a warning", not standing, "a round starts under these warnings:", *standing)

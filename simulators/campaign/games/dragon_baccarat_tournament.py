@@ -244,7 +244,7 @@ def misread_card(people: ClumsyPeople, mishap: Mishap) -> bool:
     wrong = tuple(rng.choices(house.setup.game.kinds, k=number))
     if not _dealer(people, act.EnterCards, target=target, kinds=wrong):
         return False
-    _dealer(people, act.CorrectCards, target=target, kinds=true)
+    people.report(act.CorrectCards(who=WHO[Role.DEALER], role=Role.DEALER, target=target, kinds=true))
     return True
 
 

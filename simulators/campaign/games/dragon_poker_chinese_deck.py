@@ -102,7 +102,7 @@ class ChineseDeckWitness(GameWitness):
         "reshuffled in time": "stock and discards are shuffled when fewer than three cards are left, and only then",
         "cut by another": "the player who cuts is not the one who deals",
         "right winner": "only a winning hand wins, and in the deal the one with the highest class",
-        "right tally": "the winner collects the pot, and from each of the others what the class and the moment are worth",
+        "right tally": "the winner collects the pot, and from the others what the class and the moment are worth",
         "losers hidden": "no card of a hand that has not won is recorded",
     }
 
@@ -175,7 +175,7 @@ class ChineseDeckWitness(GameWitness):
         self.check("right winner", bool(self.winners), "the round ends without a winner")
 
     def _round_settled(self, event: Entry, round_: WitnessedRound) -> None:
-        if self.witness.excused(round_) or set(self.winners) & round_.misread:
+        if self.witness.excused(round_) or set(self.winners) & set(round_.misread):
             return
         classes = {name: class_of(self.kinds(name)) for name in (f"seat{seat}" for seat in round_.seats)}
         classes = {name: found for name, found in classes.items() if name in self.winners}
