@@ -17,6 +17,7 @@ from controller.core.events.rounds import PlannedStack
 from controller.core.machines import TableState
 from controller.core.refusal import Refusal
 from controller.core.rules import play, starting, stock
+from controller.core.rules.script import turn_of
 from controller.core.setup import Setup
 from controller.core.state import Round, State
 from controller.games import GAMES
@@ -233,8 +234,9 @@ def too_many_exchanged(people: ClumsyPeople, mishap: Mishap) -> bool:
     round_, rng = people.unlucky.state.round, random.Random(mishap.salt)
     if round_ is None:
         return False
-    target = f"seat{rng.choice(round_.seats)}"
-    _press(people, Role.DEALER, act.DecideHand, target=target, choice="exchange", number=rng.choice((0, 4, 6)))
+    turn = turn_of(people.unlucky.state, round_)
+    target = turn.hand if turn and rng.random() < 0.7 else f"seat{rng.choice(round_.seats)}"
+    _press(people, Role.DEALER, act.DecideHand, target=target, choice="exchange", number=rng.choice((0, 4, 4, 6)))
     return True
 
 

@@ -45,10 +45,10 @@ FOUL_POINTS: Final = 9
 POINT: Final = 5  # dollars, in the usual schedule
 _NAMES: Final = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "jack", "queen", "king", "ace"]
 _RANKS: Final = {name: rank for rank, name in enumerate(_NAMES, 2)}
-Rank = tuple[int, tuple[int, ...]]
+Worth = tuple[int, tuple[int, ...]]
 
 
-def rank(kinds: tuple[str, ...]) -> Rank:
+def rank(kinds: tuple[str, ...]) -> Worth:
     """What three or five cards are worth."""
     ranks = sorted((_RANKS[kind.split()[0]] for kind in kinds), reverse=True)
     counts = Counter(ranks)
@@ -69,7 +69,7 @@ def rank(kinds: tuple[str, ...]) -> Rank:
     return found, order
 
 
-def bonus(segment: str, worth: Rank) -> int:
+def bonus(segment: str, worth: Worth) -> int:
     """The bonus points of a segment."""
     if segment != "front":
         return BONUS[segment].get(worth[0], 0)
@@ -219,7 +219,7 @@ class FaceUpWitness(GameWitness):
     def _paid(
         self,
         event: Entry,
-        worth: dict[str, dict[str, Rank]],
+        worth: dict[str, dict[str, Worth]],
         foul: dict[str, bool],
         holder: str,
         stacks: dict[str, int],
@@ -256,7 +256,7 @@ class FaceUpWitness(GameWitness):
         return stacks.get(name, 0) if entered is None else entered
 
     def _dues(
-        self, worth: dict[str, dict[str, Rank]], foul: dict[str, bool], holder: str
+        self, worth: dict[str, dict[str, Worth]], foul: dict[str, bool], holder: str
     ) -> dict[tuple[str, str], int]:
         """The points that the first of each pair gets from the second."""
         found = {}
@@ -266,7 +266,7 @@ class FaceUpWitness(GameWitness):
                 found[one, other] = self._due(worth, foul, holder, one, other)
         return found
 
-    def _due(self, worth: dict[str, dict[str, Rank]], foul: dict[str, bool], holder: str, one: str, other: str) -> int:
+    def _due(self, worth: dict[str, dict[str, Worth]], foul: dict[str, bool], holder: str, one: str, other: str) -> int:
         points = 0
         if foul[one] != foul[other]:
             points = FOUL_POINTS if foul[other] else -FOUL_POINTS
@@ -279,7 +279,7 @@ class FaceUpWitness(GameWitness):
             points -= 0 if foul[other] else bonus(part, theirs)
         return points
 
-    def _fantasy(self, worth: dict[str, dict[str, Rank]], foul: dict[str, bool]) -> None:
+    def _fantasy(self, worth: dict[str, dict[str, Worth]], foul: dict[str, bool]) -> None:
         earned = set()
         for name, parts in worth.items():
             enters = parts["front"][0] == TRIPS or (parts["front"][0] == PAIR and parts["front"][1][0] >= 12)
