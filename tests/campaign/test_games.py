@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from controller import games
+from controller.core import actions as act
 from controller.games import GAMES
 from controller.games.description import Description
 from simulators.campaign.games import campaign_game
@@ -14,6 +15,8 @@ from simulators.campaign.luck import draw
 from simulators.campaign.planted_defects import DEFECTS
 from simulators.campaign.run import CampaignResult, campaign, play_shift
 from simulators.campaign.shrink import repeat
+from simulators.table.house import House
+from simulators.table.people import People, taken
 from tests.support.high_card import make_high_card
 
 SEED = 20261119
@@ -47,6 +50,18 @@ def test_the_mishaps_of_each_game_happen_and_do_no_harm(name: str) -> None:
         total.add(play_shift(draw(SEED, number, 3.0, rounds=8, game=name, kinds=mishaps)))
     assert total.violations == []
     assert len(total.faults) >= 3
+
+
+def test_a_shoe_is_not_merely_cut_again_once_a_round_was_dealt_from_it() -> None:
+    """Seed 2026111981 shuffled nothing after five rounds: the cards that had been dealt came again in their order."""
+    setup = next(one for one in campaign_game("dragon-baccarat-tournament").setups if one.shuffler is None)
+    house = House(None, setup)
+    people = People(house)
+    assert people.open()
+    assert people.play((1, 2))
+    (deck,) = house.state.decks
+    assert not taken(people.perform(act.RequireRecut, deck=deck))
+    house.close()
 
 
 @pytest.mark.parametrize("name", OTHERS)

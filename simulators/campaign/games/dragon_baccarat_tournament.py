@@ -141,6 +141,8 @@ class BaccaratWitness(GameWitness):
             return
         due = next_hand(*self._cards())
         self.check("table of play", not due, f"all hands are dealt, but {due} gets a card: {self._cards()}")
+        if any(card not in self.order for name in HANDS for card in self.witness.pile_of(name)):
+            return  # a spare card got in
         drawn = [(self.order.get(card, -1), name) for name in HANDS for card in self.witness.pile_of(name)]
         whose = [name for _, name in sorted(drawn)]
         good = tuple(whose[:4]) == INITIAL and whose[4:] in ([], ["player"], ["banker"], ["player", "banker"])
