@@ -124,7 +124,6 @@ class FaceUpWitness(GameWitness):
             plan = [(stack.target, stack.cards, stack.face_up) for stack in round_.plan]
             first = [(f"seat{seat}", 1, True) for _ in range(FIRST) for seat in round_.seats]
             self.check("dealt in order", plan == first, f"the plan is {plan}")
-        self.fantasy -= self.fantasy - there
 
     def _two_each(self) -> bool:
         return any("second hand of seat" in bets for bets in self.house.state.bets.values())
