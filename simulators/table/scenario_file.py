@@ -38,7 +38,6 @@ from simulators.table.house import deck_names
 from simulators.table.people import WHO
 from simulators.table.scenario_format import (
     DECK_SETS,
-    DRAGON_POKER,
     FLOOR,
     MACHINE,
     MOMENTS,
@@ -120,10 +119,9 @@ def _with_game(scenario: Scenario, *, default_seats: bool) -> Setup:
     game = description_named(scenario.game)
     if game is None:
         raise _Wrong(("game",), f"unknown game {scenario.game!r}; {_expected(scenario.game, GAMES)}")
-    if scenario.game == DRAGON_POKER:
-        return scenario.table
     options = {**game.example_options, **scenario.table.options}
-    numbers = game_with(game, options)
+    own_numbers = scenario.table.game != Setup().game
+    numbers = scenario.table.game if own_numbers else game_with(game, options)
     seats = min(scenario.table.seats, numbers.most_seats) if default_seats else scenario.table.seats
     return msgspec.structs.replace(scenario.table, game=numbers, options=options, seats=seats)
 
