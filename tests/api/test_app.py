@@ -235,6 +235,7 @@ class Listening:
 def test_live_events_come_in_order_and_are_resumed(table: Table) -> None:
     served, address = table
     opened(served)
+    served.wait(lambda table: not any(device["doing"] for device in table["devices"]))
     own = f"Bearer {served.screen_token}"
     stream = Listening(address, authorization=own)
     _, _, picture = stream.next("table")

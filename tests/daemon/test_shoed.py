@@ -70,7 +70,7 @@ def test_the_robot_plays_a_round_of_every_game(tmp_path: Path, game: str) -> Non
         assert served.ask("POST", "/api/v1/simulation", {"do": "speed", "speed": 50}).status == 200
         seen = served.wait(lambda table: table["rounds"] >= 1 and table["table"] == "betting")
         assert seen["game"] == GAMES[game].game.name
-        assert seen["settled"]["round"] == seen["rounds"]
+        assert not GAMES[game].must_settle or seen["settled"]["round"] == seen["rounds"]
         assert served.get("/healthz") == {"status": "ok"}
 
 
