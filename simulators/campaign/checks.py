@@ -199,5 +199,8 @@ class Books:
         floor = self.decks_in(cards.pile(FLOOR))
         if not floor and cards.count(FLOOR) == len(self.house.decks):  # all spares are there, and nothing else
             return floor
+        racked = cards.pile(Spot(CardPlace.RACK))
+        if any(cards.is_spare(card) for card in racked):  # it was dealt in the place of a card of this deck
+            floor |= self.decks_in(racked)
         spots = [spot for place in CardPlace if place is not CardPlace.FLOOR for spot in cards.spots(place)]
         return floor | {card.deck for card in self.piles(spots) if card.index >= self.deck_size}

@@ -66,6 +66,7 @@ class ClumsyPeople(People):
         self._away_s = 0.0  # how long they have been away in long pauses, in total
         self._refusals = 0  # in a row
         self.blind_until = 0.0  # until then nobody sees the cut card
+        self.occupied_until = 0.0  # until then they put right what they have just done wrong, and do nothing else
         self.behind = house.setup.options.get("cut_card", self.behind)
         self.in_one_pile = house.shift.number % 4 == 2
         kind = house.setup.shuffler
@@ -105,6 +106,17 @@ class ClumsyPeople(People):
     def away(self, for_s: float) -> None:
         """They cannot do anything for this long, which does not count as the table's time."""
         self._away_s += for_s
+
+    def pause(self) -> None:
+        """A person needs a moment for everything, and finishes one thing before the next."""
+        super().pause()
+        self._finish()
+
+    def _finish(self) -> None:
+        if self.unlucky.now <= self.occupied_until:
+            self.unlucky.run(
+                lambda: self.unlucky.now > self.occupied_until, self.occupied_until - self.unlucky.now + 0.1
+            )
 
     def _mistake(self, kind: str) -> Mishap | None:
         for mishap in self._at_next_step:
@@ -229,6 +241,7 @@ class ClumsyPeople(People):
     def chore(self) -> bool:
         """One step of the guide, and what goes wrong before it."""
         self._take_in_the_dark()
+        self._finish()
         pause = self._mistake("long_pause")
         if pause:
             away_s = 60.0 + 90.0 * pause.for_s
@@ -449,6 +462,8 @@ class ClumsyPeople(People):
     def _tidy_rack(self) -> None:
         """Spare cards without their deck do not stay in the rack."""
         pile = self.unlucky.cards.pile(RACK)
+        if self.unlucky.setup.game.keeps_dealing and not all(self.unlucky.cards.is_spare(card) for card in pile):
+            return  # nobody looks through the cards of a deck that is still being dealt
         if any(self.unlucky.cards.is_spare(card) for card in pile):
             decks = {card.deck for card in pile if not self.unlucky.cards.is_spare(card)}
             for card in pile:

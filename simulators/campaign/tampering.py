@@ -95,6 +95,7 @@ def deck_from_hand(people: ClumsyPeople, mishap: Mishap) -> bool:
             people.hands.carry(spot, source, deck=deck)
 
     house.later(_LET_GO_S, back)
+    people.occupied_until = house.now + _LET_GO_S  # nobody closes the bets with the deck in the wrong place
     house.look()
     return True
 

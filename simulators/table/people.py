@@ -21,12 +21,13 @@ from controller.core.flows import Goal, flow_to
 from controller.core.guide import current_step
 from controller.core.machines import DeckState, TableState
 from controller.core.rules.guards import SOURCE
-from controller.core.rules.script import hand_with_wrong_bets, record_between, record_of, turn_of
+from controller.core.rules.script import hand_with_wrong_bets, record_between, record_of, turn_of, unknown_cards
 from controller.core.state import due_deck
 from controller.core.step import ACTIONS, ByHand, Offer, Step
 from controller.games import described
 from controller.games.game import Method
 from controller.games.record import Decided, PlayerTurn
+from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
@@ -266,7 +267,16 @@ class People:
         made = self.perform(kind, role=role, **given, **fields)
         if asked_to_confirm(made):  # they count again
             made = self.perform(kind, role=role, **given, **fields, confirmed=True)
-        return taken(made)
+        return taken(made) or ("kinds" in fields and self._report_foreign_card(fields["kinds"]))
+
+    def _report_foreign_card(self, kinds: tuple[str, ...]) -> bool:
+        """A card that the deck cannot have was refused: it is a foreign one. False if it is not, or in other games."""
+        state = self.house.state
+        known = described(state.setup.game).irregularities
+        name = next((name for name, found in known.items() if found.rule is Rule.FOREIGN_CARD), "")
+        if not name or state.round is None or state.round.void or unknown_cards(state, kinds) is None:
+            return False
+        return taken(self.perform(act.ReportIrregularity, irregularity=name))
 
     def fields(self, name: str, offer: Offer) -> dict[str, Any] | None:
         """Move the cards, and fill in what the guide leaves open; None if the action is not for them now."""

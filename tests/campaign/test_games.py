@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +63,41 @@ def test_a_shoe_is_not_merely_cut_again_once_a_round_was_dealt_from_it() -> None
     (deck,) = house.state.decks
     assert not taken(people.perform(act.RequireRecut, deck=deck))
     house.close()
+
+
+def replayed(seed: int, number: int, only: Collection[int], name: str = "dragon-baccarat-tournament") -> CampaignResult:
+    """Play a shift with these mishaps only, and five rounds after the last."""
+    shift = draw(seed, number, game=name)
+    last = max(mishap.round for mishap in shift.mishaps if mishap.number in only)
+    return play_shift(replace(shift, rounds=min(shift.rounds, last + 6)), only)
+
+
+@pytest.mark.parametrize(("seed", "number", "only"), [(2026111981, 13, [1]), (77, 4, [4, 8, 33, 38, 39])])
+def test_bets_are_not_closed_while_the_dealer_holds_the_deck(seed: int, number: int, only: list[int]) -> None:
+    """The deck had been put into the shuffler for a moment, and the round was started meanwhile."""
+    found = replayed(seed, number, only)
+    assert found.violations == []
+    assert found.faults["deck_from_hand"] == 1
+
+
+def test_a_card_that_is_put_right_lies_below_those_that_the_hand_got_meanwhile() -> None:
+    """It was laid on top of the next card, and entered a second time in its place."""
+    found = replayed(2026111981, 19, [1])
+    assert (found.faults, found.violations) == ({"wrong_hand": 1}, [])
+
+
+def test_a_spare_card_of_a_deck_that_has_left_takes_the_place_of_one_that_is_dealt() -> None:
+    """It was dealt from the next deck, whose account was off by one. Nobody knows before the deck is counted."""
+    found = replayed(2026111981, 14, [21, 22, 25])
+    assert found.violations == []
+    assert found.faults["extra_card"] == 1
+
+
+def test_a_card_that_the_deck_cannot_have_is_reported_as_a_foreign_card() -> None:
+    """A spare king was dealt. When the last of the deck's own came out, people tried to enter it forever."""
+    found = play_shift(draw(77, 14, game="dragon-baccarat-tournament"), [1])
+    assert (found.faults, found.violations) == ({"extra_card": 1}, [])
+    assert found.voids["5.1"] == 1
 
 
 @pytest.mark.parametrize("name", OTHERS)

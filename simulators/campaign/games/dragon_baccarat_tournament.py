@@ -51,6 +51,7 @@ BANKER_DRAWS: Final = {  # on these third cards of the player
     5: range(4, 8),
     6: (6, 7),
 }
+_PUT_RIGHT_S: Final = 0.7  # how long a card lies at the wrong hand
 _POINTS: Final = {"ace": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 _PAYS: Final = {"player": 1, "banker": 1, "tie": 8, "player pair": 11, "banker pair": 11}
 _DRAGONS: Final = ((7, 10, 5), (6, 4, 2), (5, 2, 1))  # wins in a row, and what one side and any dragon pay
@@ -229,9 +230,11 @@ def wrong_hand(people: ClumsyPeople, mishap: Mishap) -> bool:
 
     def back() -> None:
         if card in house.cards.pile(other):
-            house.cards.move_card(card, other, place)
+            later = max(house.cards.count(place) - len(pile) + 1, 0)  # these came to the hand meanwhile
+            house.cards.move_card(card, other, place, later)
 
-    house.later(0.7, back)
+    house.later(_PUT_RIGHT_S, back)
+    people.occupied_until = house.now + _PUT_RIGHT_S
     return True
 
 
