@@ -160,7 +160,8 @@ def _settle(record: RoundRecord) -> list[Payment]:
 def _winner(record: RoundRecord) -> tuple[str, Any]:
     won = set(_winners(record))
     found = deal_winner({hand: record.kinds[hand] for hand in _hands(record) if hand in won})
-    assert found is not None, "a round ends with a winner"
+    if found is None:  # the cards of a winning hand were corrected, and the others do not win
+        raise ValueError("no hand wins with the cards that were entered")
     return found
 
 
