@@ -40,7 +40,8 @@ def sim_status(daemon: Client, as_json: bool) -> None:
         terminal.print_json(answer)
         return
     robot = answer["robot"]
-    doing = robot["doing"] if robot["running"] else "paused"
+    stopped = f"stopped: {robot['stopped']}" if robot["stopped"] else ""
+    doing = stopped or (robot["doing"] if robot["running"] else "paused")
     terminal.print_line(terminal.printable(f"robot dealer: {doing}, speed {robot['speed']:g}"), bold=True)
     for name, device in answer["devices"].items():
         state = "no power" if not device["power"] else device["mode"].lower() if device["plugged"] else "unplugged"

@@ -69,7 +69,7 @@ function show() {
 
 function robot(dealer) {
   return el("section", { class: "robot", "aria-label": "Robot dealer" },
-    el("p", {}, el("strong", { text: "Robot dealer" }), ` ${dealer.running ? dealer.doing : "is paused"}`),
+    el("p", {}, el("strong", { text: "Robot dealer" }), ` ${dealer.stopped ? `stopped: ${dealer.stopped}` : dealer.running ? dealer.doing : "is paused"}`),
     el("div", { class: "row" },
       el("button", {
         type: "button", class: dealer.running ? "" : "primary", data: { key: "robot" },

@@ -9,6 +9,7 @@ import asyncio
 from typing import Any
 
 import msgspec
+import structlog
 
 from controller.core.actions import Action, Role
 from controller.daemon.people import PeopleFile as SignInPeople
@@ -53,6 +54,7 @@ class Simulation:
         self.people = SignInPeople([Person(name, [role], hash_pin(pin)) for name, role, pin in PEOPLE])
         self.robot = Robot(table, seed)
         self.playing = playing
+        self.stopped = ""  # why the robot stopped by itself: the defect that it met
         self.speed = 1.0
         self._hands = hands
         self._sim = sim
@@ -74,6 +76,11 @@ class Simulation:
                     self.robot.take()
             except (TableStopped, NoMoreDecks) as why:
                 self.robot.doing = f"waits: {why}"
+            except Exception as error:  # a defect, of the robot or of the table: people can still play
+                if not self.stopped:
+                    structlog.get_logger().exception("the robot stopped")
+                self.stopped = f"{type(error).__name__}: {error}"
+                self.playing = False
 
     def followed(self, action: Action) -> None:
         """Carry out what a person has reported on the screen."""
@@ -89,6 +96,7 @@ class Simulation:
                 "helps": self.robot.helps,
                 "speed": self.speed,
                 "doing": self.robot.doing,
+                "stopped": self.stopped,
             },
             "faults": [
                 {
@@ -118,6 +126,7 @@ class Simulation:
         do = request.get("do")
         if do in ("pause", "resume"):
             self.playing = do == "resume"
+            self.stopped = ""
         elif do == "help":
             self.robot.helps = bool(request.get("on", True))
         elif do == "speed":
