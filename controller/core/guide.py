@@ -369,19 +369,19 @@ def _dealing(state: State, now_ms: int) -> Step | None:
             text, why = f"Deal {plural(left, 'card')} to {place_name(stack.target)}.", ""
         return Step(text, why, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
+    what, doing = ("card", "dealing") if stack.cards == 1 else ("stack", "forming")
     if shoe.at_exit:
         how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
         if stack.face_up:
             how, why = "face up", _due_because(state, round_) or _CLOCKWISE
-        if state.table is TableState.ACTING and round_.decisions:
-            why = ""
+        why = "" if state.table is TableState.ACTING and round_.decisions else why
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
-        text = f"Take the stack to {place_name(stack.target)}, {how}."
+        text = f"Take the {what} to {place_name(stack.target)}, {how}."
         return Step(text, why, (rule,), by_hand=ByHand.TAKE, device="shoe")
     if shoe.hindered:
         return _try_again(state, "shoe", Rule.DEALING)
-    return Step("Wait for the shoe.", f"It is forming the stack for {place_name(stack.target)}.")
+    return Step("Wait for the shoe.", f"It is {doing} the {what} for {place_name(stack.target)}.")
 
 
 def _enter(target: str, why: str) -> Step:

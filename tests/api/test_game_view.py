@@ -157,7 +157,7 @@ def test_what_is_possible_is_known_while_a_single_card_is_on_its_way(table: Any)
     """Every hand has been set as far as it was dealt, but none is complete."""
     played = table("face-up-chinese-poker").deal()
     played.until(TableState.ACTING, step="places the card face up")
-    view = played.until(TableState.ACTING, step="Take the stack to")
+    view = played.until(TableState.ACTING, step="Take the card to")
     assert view["turn"] is None
     assert not played.actions()["decide_hand"]["allowed"]
     refused = played.people.perform(act.DecideHand, target="seat1", choice="back")
