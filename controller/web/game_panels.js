@@ -7,7 +7,7 @@ export function showGame(table) {
   fill(byId("board"), blocks, () => [
     blocks.some((block) => block.figure || block.lines.length) ? el("dl", { class: "figures" }, ...blocks.filter((block) => block.figure || block.lines.length).map((block) =>
       el("div", { class: "figure" }, el("dt", { text: block.label }), block.figure ? el("dd", { text: block.figure }) : null,
-        ...block.lines.map((text) => el("dd", { class: "figure-line", text }))))) : null,
+        ...block.lines.map((text) => el("dd", { class: "figure-line", text: capitalise(text) }))))) : null,
     ...blocks.filter((block) => block.rows).map(grid)]);
   for (const scroller of document.querySelectorAll("#board .grid-scroll")) scroller.scrollLeft = scroller.scrollWidth;
   showResult(table);
@@ -51,7 +51,7 @@ function showResult(table) {
         found.payments.length ? el("ol", { class: "payments" }, ...found.payments.map((one) =>
           el("li", { class: one.net > 0 ? "won" : one.net < 0 ? "lost" : "" },
             el("b", { text: capitalise(placeWords(one.hand)) }),
-            el("span", {}, capitalise(one.bet), el("small", { text: [one.outcome === one.bet ? "" : one.outcome.replace(/\bseat(\d+)/g, "seat $1"), one.other && `from ${placeWords(one.other)}`].filter(Boolean).join(", ") })),
+            el("span", {}, capitalise(one.bet), el("small", { text: [one.outcome === one.bet ? "" : one.outcome.replace(/\bseat(\d+)/g, "seat $1"), one.other && one.other !== one.bet && `from ${placeWords(one.other)}`].filter(Boolean).join(", ") })),
             el("b", { class: "net", text: signed(one.net) })))) : null))]);
 }
 

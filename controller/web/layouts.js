@@ -93,7 +93,7 @@ function seatBoxes(table) {
 function bottomStrip([w, h], narrow) {
   const high = 66, y = h - high - 20, at = y + high / 2;
   const x = narrow
-    ? { shuffler: [22, 140], shoe: [174, 104], exit: 312, pile: 368, stub: 412, rack: [440, 100], table: [330, 400] }
+    ? { shuffler: [22, 140], shoe: [174, 104], exit: 306, pile: 350, stub: 412, rack: [440, 100], table: [330, 400] }
     : { shuffler: [30, 190], shoe: [240, 140], exit: 430, pile: 560, stub: 690, rack: [776, 194], table: [580, 680] };
   const [sx, sw] = x.shuffler, [hx, hw] = x.shoe, [rx, rw] = x.rack;
   return {

@@ -87,7 +87,7 @@ function deckCard(deck) {
   const node = el("article", { class: `deck${deck.change_due ? " change" : ""}`, data: { deck: deck.name } },
     backSwatch(deck.back),
     el("div", { class: "deck-words" },
-      el("h3", {}, deck.name, deck.due ? el("span", { class: "chip turn", text: "Next" }) : null,
+      el("h3", {}, deck.name, deck.due && deck.state !== "in_play" ? el("span", { class: "chip turn", text: "Next" }) : null,
         el("span", { class: "deck-state", text: deck.state_words })),
       el("p", { class: "deck-places" }, ...places.map(([place, number]) =>
         el("span", { class: "place" }, el("b", { text: number }), ` ${placeWords(place)}`))),

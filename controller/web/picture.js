@@ -389,7 +389,7 @@ function slotsOf(table) {
 }
 
 /** The place of a card in a hand that has a box: side by side, or in its row; what is not placed yet lies beside the first. */
-function inHand({ at, box: [x, y, w], card, step, rows }, index, number, slots) {
+function inHand({ at, box: [x, , w], card, step, rows }, index, number, slots) {
   if (!rows) {
     const room = Math.min(step, (w - CARD.w * card - 16) / Math.max(1, number - 1));
     return [at[0] + (index - (number - 1) / 2) * room, at[1], 0, card];
@@ -403,8 +403,8 @@ function inHand({ at, box: [x, y, w], card, step, rows }, index, number, slots) 
     return [rows[row].x + (index % LONGEST_ROW) * step, rows[row].y, 0, card];
   }
   const before = (slots ?? []).slice(0, index).filter((one) => !one).length + Math.max(0, index - known);
-  const close = Math.min(18 * card, (1.6 * step) / Math.max(1, hidden - 1));
-  return [rows[0].x + 3.2 * step + before * close, y + 34 + (CARD.h / 2) * card, 0, card];
+  const from = rows[0].x + 3.1 * step, room = x + w - 10 - (CARD.w / 2) * card - from;
+  return [from + before * Math.min(step, room / Math.max(1, hidden - 1)), rows[0].y, 0, card];
 }
 
 function box([x, y, w, h], name) {
