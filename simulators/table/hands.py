@@ -17,9 +17,10 @@ from controller.core import ledger
 from controller.core.actions import Action
 from controller.core.machines import DeckState, DeviceState
 from controller.core.rules.gathering import UNABLE, emptied_by_device
-from controller.core.rules.guards import inside
+from controller.core.rules.guards import has_rule, inside
 from controller.games import DRAGON_POKER
 from controller.games.game import Game, Method
+from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import Card, CardPlace, Spot
 from simulators.devices.device import MANUAL_SHOE, ON_THE_TABLE
@@ -273,7 +274,7 @@ class TableHands:
         return True
 
     def lay_down(self, device: str, cards: list[Card], target: Spot) -> None:
-        """Put cards from an exit where they belong; one that is face up is turned, and goes from a hand to the rack."""
+        """Put cards from an exit where they belong; one found face up is turned, and replaced if that is a rule."""
         if device == "shoe" and cards:
             state = self.house.state
             void = state.round.number if state.round and state.round.void else 0
@@ -284,7 +285,7 @@ class TableHands:
         for card in cards:
             if card.face_up:
                 self.house.cards.flip(card)
-                if target.place is CardPlace.HAND:
+                if target.place is CardPlace.HAND and has_rule(self.house.state, Rule.FACE_UP):
                     self.house.cards.move_card(card, target, RACK)
 
     def deal_all(self) -> None:

@@ -100,6 +100,13 @@ def test_a_card_that_the_deck_cannot_have_is_reported_as_a_foreign_card() -> Non
     assert found.voids["5.1"] == 1
 
 
+def test_a_card_found_face_up_stays_in_its_hand_where_no_rule_replaces_it() -> None:
+    """People put a burnt card that came out face up into the rack, and the table did not deal another."""
+    found = replayed(2026111984, 64, [2, 20])
+    assert found.violations == []
+    assert found.faults["face_up"] == 1
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_at_least_four_defects_are_planted_in_each_game(name: str) -> None:
     assert sum(defect.game == name for defect in DEFECTS.values()) >= 4
