@@ -206,7 +206,7 @@ class ClumsyPeople(People):
         if not cards.count(spot):
             return False
         (card,) = cards.move_top(1, spot, FLOOR)
-        self.witness.lost_by_a_person(card.deck)
+        self.witness.dropped(card, spot)
         return True
 
     def _wrong_deck(self, mishap: Mishap) -> None:

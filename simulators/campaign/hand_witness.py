@@ -11,7 +11,7 @@ from controller.core.events.event import Entry
 from simulators.campaign.deck_witness import EXITS, DeckWitness, WitnessedRound, stack_of
 from simulators.campaign.games.model import GameWitness
 from simulators.campaign.luck import Shift
-from simulators.devices.cards import Card
+from simulators.devices.cards import Card, Spot
 from simulators.table.hands import hand
 from simulators.table.people import WHO
 
@@ -57,6 +57,14 @@ class HandWitness(DeckWitness):
         """Somebody has put a card where it does not belong, and does not notice."""
         if self._round:
             self._round.excused = True
+
+    def dropped(self, card: Card, spot: Spot) -> None:
+        """A person has dropped a card. The dealer has seen one of a hand that is dealt face up, and may still name it."""
+        self.lost_by_a_person(card.deck)
+        seen = self._round is not None and any(
+            stack.face_up and hand(stack.target, self.setup.game) == spot for stack in self._round.plan
+        )
+        self._turn_over([card] if seen else [])
 
     def _turn_over(self, cards: list[Card]) -> None:
         self._open.update([self.kind(card) for card in cards])

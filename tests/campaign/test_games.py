@@ -107,6 +107,13 @@ def test_a_card_found_face_up_stays_in_its_hand_where_no_rule_replaces_it() -> N
     assert found.faults["face_up"] == 1
 
 
+def test_a_card_that_fell_down_while_it_was_dealt_face_up_may_be_named() -> None:
+    """The dealer had seen it before it fell, and reported it; the witness looked for it in the hand."""
+    found = replayed(2026111985, 58, [5, 6, 12, 23])
+    assert found.violations == []
+    assert found.faults["dropped_card"] == 1
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_at_least_four_defects_are_planted_in_each_game(name: str) -> None:
     assert sum(defect.game == name for defect in DEFECTS.values()) >= 4
