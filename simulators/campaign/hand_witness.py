@@ -59,7 +59,7 @@ class HandWitness(DeckWitness):
             self._round.excused = True
 
     def dropped(self, card: Card, spot: Spot) -> None:
-        """A person has dropped a card. The dealer has seen one of a hand that is dealt face up, and may still name it."""
+        """A person has dropped a card. One of a hand that is dealt face up was seen before, and may still be named."""
         self.lost_by_a_person(card.deck)
         seen = self._round is not None and any(
             stack.face_up and hand(stack.target, self.setup.game) == spot for stack in self._round.plan
