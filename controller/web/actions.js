@@ -96,7 +96,8 @@ function show() {
   const signed = (action, offer = {}) => hasRole(rolesOf(action, offer));
   const held = table.seq === heldAt;
   const fresh = knownAt >= table.seq; // until then, why an action is not possible is unknown
-  showWagers(marks ?? table.wagered, !stale && Boolean(now("wager")?.allowed));
+  const wager = now("wager"); // a tap is not lost while the list is on its way
+  showWagers(marks ?? table.wagered, !stale && Boolean(wager && (fresh ? wager.allowed : table.step.allowed_actions?.includes("wager"))));
   fill(byId("offers"), [offers, stale, held, fresh, offers.map((o) => signed(o.action, o.offer))], () =>
     offers.map(({ offer, action }, index) =>
       actionButton(action, { class: index ? "offer" : "offer primary", disabled: stale || held || (!action.allowed && !fresh),
@@ -295,7 +296,8 @@ function openForm(action, given, before = null, first = null) {
   const answer = el("p", { class: "form-answer", role: "alert" });
   if (before) answer.append(el("span", { class: "form-done", text: `Recorded: ${placeWords(`seat${before.seat}`)}, ${before.bet}, ${before.amount}.` }));
   const open = first ?? openFields(action, given);
-  const send = el("button", { type: "submit", class: "primary wide-button" }, action.title);
+  const title = given.choice ? capitalise(String(given.choice)) : action.title;
+  const send = el("button", { type: "submit", class: "primary wide-button" }, title);
   let sent = false;
   let form = null;
   let origin = null; // where a deck was prepared: asked for only if it was
@@ -310,7 +312,7 @@ function openForm(action, given, before = null, first = null) {
     check();
     if ((first || (name === "number" && open.length === 1)) && !unanswered() && form?.isConnected) form.requestSubmit(); // the last tap is enough
   };
-  const fixed = Object.entries(given).filter(([name]) => !["action", "counts"].includes(name));
+  const fixed = Object.entries(given).filter(([name]) => !["action", "counts", "choice"].includes(name));
   const pad = open.some((field) => field.type === "cards" || (field.type === "integer" && !field.least && !field.choices));
   form = el("form", {
     class: "form",
@@ -345,7 +347,7 @@ function openForm(action, given, before = null, first = null) {
     action.consequence ? el("p", { class: "consequence", text: action.consequence }) : null),
   el("div", { class: "dialog-foot" }, answer, send));
   origin = form.querySelector("[data-field=came_from]");
-  openDialog(action.title, [form], null, [isCount(action) ? "blind" : "", pad && open.length > 1 ? "broad" : ""].filter(Boolean).join(" "));
+  openDialog(title, [form], null, [isCount(action) ? "blind" : "", pad && open.length > 1 ? "broad" : ""].filter(Boolean).join(" "));
   check();
 }
 

@@ -26,6 +26,7 @@ export function showEntry(table, offers, known, enter) {
   wanted = cardsWanted(table, offers);
   const now = JSON.stringify([table.round?.number, wanted]);
   if (now !== key) entry = { ...emptyEntry(), first: entry.kinds.length ? "" : entry.first, second: entry.kinds.length ? "" : entry.second };
+  if (now !== key && wanted) byId("entry").parentElement.scrollTop = 0; // it is the first beside the picture
   key = now;
   const field = wanted && known.get(wanted.offer.action)?.fields.find((one) => one.name === "kinds");
   const left = field && (field.possible ?? field.choices);

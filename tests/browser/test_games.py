@@ -14,6 +14,7 @@ from controller.games.record import RoundRecord
 from controller.games.standard_cards import KINDS
 from tests.browser.conftest import OFFER, Person
 from tests.browser.test_dialogs import EVERYTHING, reachable
+from tests.browser.test_look import check
 
 PAGE = Path(__file__).parents[2] / "docs" / "games.md"
 # `shoed` with the game that docs/games.md contains, exactly as it stands there.
@@ -50,6 +51,16 @@ class Dealer:
         self.person = person
         self.page = person.page
         self.said: list[str] = []
+        self.checked: set[str] = set()
+
+    def check(self, part: str) -> None:
+        """Check names, contrast and touch targets the first time that the page has this part."""
+        if part in self.checked or not self.page.js(f"document.querySelector({part!r}) !== null"):
+            return
+        self.checked.add(part)
+        for dark in (True, False):
+            self.page.look(dark=dark)
+            check(self.page)
 
     def look(self) -> dict[str, Any]:
         """What the table believes, to know what a dealer sees on the felt."""
@@ -76,7 +87,7 @@ class Dealer:
     def bet(self) -> None:
         """Mark two seats by touching them."""
         for seat in (1, 2):
-            self.page.click(f".seat[data-seat='{seat}']")
+            self.page.click(f".seat[role=button][data-seat='{seat}']")
             self.page.wait(f"document.querySelector('.seat[data-seat=\"{seat}\"]').matches('.playing')")
         self.page.wait("fetch('/api/v1/table').then(one => one.json()).then(table => table.wagered.length === 2)")
 
@@ -154,6 +165,8 @@ class Dealer:
         for _ in range(most):
             self.page.wait(f"{BETTING} || document.querySelector('{OFFER}') !== null")
             assert self.hidden() == []
+            for part in ("#entry .card-pad", "#entry .card-choice", "#offers [data-action=decide_hand]", "#result *"):
+                self.check(part)
             if self.look()["rounds"] > rounds and self.page.js(BETTING):
                 return
             if self.page.js(f"document.querySelector('{OFFER}') !== null"):
@@ -225,7 +238,7 @@ def test_no_form_of_a_game_hides_its_button(dealer: Callable[..., Dealer], name:
     table = dealer(name, width=width, height=height)
     page = table.page
     page.js(EVERYTHING)
-    page.click("[data-seat='1']")  # a new view, in which everything is possible
+    page.click("[role=button][data-seat='1']")  # a new view, in which everything is possible
     page.wait("[...document.querySelectorAll('#dock button')].every(one => one.ariaDisabled === null && !one.disabled)")
     assert not page.js(OVERFLOWING)
     listed = table.person.shoed.get("actions")["actions"]
