@@ -174,9 +174,10 @@ class People:
         planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
         if planned:
             return taken(self.perform(act.DecideHand, **planned))
-        choices = self.rng.sample(turn.choices, len(turn.choices))
-        made = (self._choose(turn, choice) for choice in choices)
-        return any(made)
+        for choice in self.rng.sample(turn.choices, len(turn.choices)):  # mypyc would try all at once in a generator
+            if self._choose(turn, choice):
+                return True
+        return False
 
     def _decide_out_of_turn(self) -> bool:
         """Whoever has the cards for a choice that every hand has makes it at once."""
