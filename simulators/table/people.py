@@ -173,8 +173,8 @@ class People:
             return False
         planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
         if planned:
-            return taken(self.perform(act.DecideHand, **planned))
-        for choice in self.rng.sample(turn.choices, len(turn.choices)):  # mypyc would try all at once in a generator
+            return self._decides(turn, planned)
+        for choice in self.rng.sample(turn.choices, len(turn.choices)):  # noqa: SIM110 - compiled, any() tries all
             if self._choose(turn, choice):
                 return True
         return False
@@ -199,7 +199,13 @@ class People:
             least, most = turn.numbers[choice]
             useless = by_worth(self.house.cards.pile(self.hands.hand(turn.hand)))[1]
             fields["number"] = min(max(useless, least), most)
-        return taken(self.perform(act.DecideHand, **fields))
+        return self._decides(turn, fields)
+
+    def _decides(self, turn: PlayerTurn, fields: dict[str, Any]) -> bool:
+        """A player decides; a card that is turned over and that the deck cannot have is reported."""
+        if taken(self.perform(act.DecideHand, **fields)):
+            return True
+        return fields["choice"] in turn.enter and self._report_foreign_card(fields.get("kinds", ()))
 
     def _sees_cut_card(self) -> bool:
         """Whether the cut card, which lies before the last cards of a deck that lasts several rounds, has come out."""

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from controller import games
 from controller.core import actions as act
+from controller.core.setup import ShufflerKind
 from controller.games import GAMES
 from controller.games.description import Description
+from simulators.campaign.clumsy_people import ClumsyPeople
 from simulators.campaign.games import campaign_game
 from simulators.campaign.luck import draw
 from simulators.campaign.planted_defects import DEFECTS
 from simulators.campaign.run import CampaignResult, campaign, play_shift
 from simulators.campaign.shrink import repeat
+from simulators.campaign.unlucky_house import UnluckyHouse
+from simulators.campaign.witness import Witness
+from simulators.devices.faults import FaultName
+from simulators.table.hands import FLOOR, SHOE
 from simulators.table.house import House
 from simulators.table.people import People, taken
 from tests.support.high_card import make_high_card
@@ -112,6 +119,42 @@ def test_a_card_that_fell_down_while_it_was_dealt_face_up_may_be_named() -> None
     found = replayed(2026111985, 58, [5, 6, 12, 23])
     assert found.violations == []
     assert found.faults["dropped_card"] == 1
+
+
+@pytest.mark.parametrize(
+    ("own_lies", "recognises", "ends"),
+    [("on top", False, "a card of another deck"), ("last", False, "foul"), ("on top", True, "not by the table")],
+)
+def test_a_card_that_a_foreign_one_leaves_in_the_shoe_is_found(
+    tmp_path: Path, own_lies: str, recognises: bool, ends: str
+) -> None:
+    """Seed 2026111982 dealt two kings of clubs: nobody reported it, and then 52 cards on the pile hid one in the shoe.
+
+    Only if the deck's own king is dealt can people see that the other is foreign; else it is the card that is left.
+    """
+    name = "face-up-chinese-poker"
+    shuffler = ShufflerKind(counts=True, feeds_shoe=True, recognises=True) if recognises else None
+    tables = campaign_game(name).setups
+    setup = next(one for one in tables if one.shuffler == shuffler and len(one.backs) == 1)
+    shift = draw(1, 1, 0.0, setup=setup, game=name)
+    witness = Witness(shift)
+    house = witness.house = UnluckyHouse(tmp_path / "journal.db", shift, witness)
+    people = ClumsyPeople(house, witness)
+    people.in_one_pile = True
+    assert people.open()
+    pile = house.cards.pile(SHOE)
+    spare = next(card for card in house.cards.pile(FLOOR) if house.cards.is_spare(card))
+    (own,) = (card for card in pile if card.kind == spare.kind)
+    rest = [card for card in pile if card is not own]
+    house.cards.reorder(SHOE, [own, *rest] if own_lies == "on top" else [*rest, own])
+    house.sim.shoe.inject(FaultName.EXTRA_CARD, house.now, after_cards=51)
+    assert people.play((1, 2, 3, 4))
+    end, *_ = (event.data for event in house.events if event.kind in ("round.voided", "round.settled"))
+    assert ends in end.get("reason", "") + end.get("result", "")
+    disagreed = [event.data["missing"] for event in house.events if event.kind == "ledger.disagreed"]
+    assert disagreed == [-1]
+    assert people.play((1, 2, 3, 4))
+    house.close()
 
 
 @pytest.mark.parametrize("name", OTHERS)

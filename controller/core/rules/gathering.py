@@ -31,9 +31,11 @@ from controller.core.events.play import DeckFinished
 from controller.core.events.rounds import VoidCompleted, WagersReturned
 from controller.core.machines import DeckState, DeviceState, TableState
 from controller.core.names import place_name, plural
+from controller.core.rules.commands import give
 from controller.core.rules.counting import impossible, stands, unlikely
 from controller.core.rules.guards import STOPS
 from controller.core.state import Device, Given, State, next_back
+from controller.games.game import Method
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Eject
 
@@ -106,7 +108,22 @@ def return_wagers(d: Decision, act: ReturnWagers) -> Refusal | None:
     if not d.round.wagers_open:
         return Refusal("the wagers have already been returned", "a round is void")
     d.emit(WagersReturned(round=d.round.number, seats=d.round.seats, who=act.who))
+    _look_into_shoe(d)
     return None
+
+
+def _look_into_shoe(d: Decision) -> None:
+    """All cards of the deck were dealt, so the shoe should be empty: it looks, as it does after a round that is played.
+
+    If a foreign card is among the hands, a card of the deck is still in the shoe, and the number on the pile is right.
+    """
+    state, round_, shoe = d.state, d.round, d.state.devices.get("shoe")
+    cards = state.decks[round_.deck].cards
+    dealt = ledger.count(cards, {stack.target: None for stack in round_.plan})
+    if dealt < state.setup.game.deck_size or round_.method is not Method.AUTOMATED_SHOE or shoe is None:
+        return
+    if shoe.state is DeviceState.READY and not shoe.at_exit and not shoe.hindered:
+        give(d, "shoe", Eject, STOPS["shoe"], deck=round_.deck)
 
 
 def _reported_empty(state: State, act: GatherCards) -> bool:
@@ -353,11 +370,19 @@ def taken_out(d: Decision, name: str, deck_name: str, given: Given | None, numbe
     record_difference(d, deck_name, exit_, moves)
 
 
+def _is_looked_for(state: State, deck: str) -> bool:
+    """Whether the shoe is just looking for more cards of this deck."""
+    shoe = state.devices.get("shoe")
+    return shoe is not None and shoe.state is DeviceState.WORKING and shoe.doing is not None and shoe.doing.deck == deck
+
+
 def finish_gathering(d: Decision, name: str) -> bool:
     """Decide what a deck is once all its cards are together. True if anything was decided."""
     state = d.state
     deck = state.decks[name]
     if deck.state not in (DeckState.VOIDED, DeckState.RECALLED) or next_place(state, name) or void_keeps(state, name):
+        return False
+    if _is_looked_for(state, name):
         return False
     if deck.state is DeckState.RECALLED:
         if deck.recut:

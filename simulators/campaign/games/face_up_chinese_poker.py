@@ -204,12 +204,18 @@ class FaceUpWitness(GameWitness):
         if not self.sure:
             self.known_fantasy = False
             return
+        foreign = sum(self.house.cards.is_spare(card) for name in self.laid for card in self.witness.pile_of(name))
         for name in self.laid:
             number = self.witness.held(name)
             self.check("thirteen cards", number == HAND, f"{name} has {number} cards")
         if len(self.laid) == MOST_HANDS:
             left = self.house.cards.count(SOURCE.get(self.house.state.method, SHOE))
-            self.check("thirteen cards", left == 0, f"{left} cards are left after four hands")
+            good = left == foreign  # a foreign card in a hand leaves one of the deck, which is found with the stub
+            self.check("thirteen cards", good, f"{left} cards are left after four hands, {foreign} are foreign")
+        if event.data.get("result", "").startswith("not by the table"):
+            self.check("right points", foreign > 0, f"{event.data['result']}, but no foreign card is there")
+            self.known_fantasy = False
+            return
         worth = {name: {part: rank(tuple(kinds)) for part, kinds in parts.items()} for name, parts in self.laid.items()}
         foul = {name: not parts["back"] > parts["middle"] > parts["front"] for name, parts in worth.items()}
         self._paid(event, worth, foul, f"seat{round_.button}", {name: self._stack(stacks, name) for name in worth})
