@@ -40,7 +40,7 @@ const signed = (net) => (net > 0 ? `+${net}` : net < 0 ? `−${-net}` : "0");
 /** The result of the last round, and what is paid in which order; the end of a session comes first. */
 function showResult(table) {
   const { settled, session_ended: session } = table;
-  const open = Boolean(table.round?.settled);
+  const open = Boolean(settled) && table.round?.number === settled.round;
   byId("result").classList.toggle("now", open);
   fill(byId("result"), [settled, session, open], () => [
     ...[[session, "The session"], [settled, settled && `Round ${settled.round}`]].filter(([found]) => found).map(([found, title]) =>

@@ -165,7 +165,7 @@ class Dealer:
         for _ in range(most):
             self.page.wait(f"{BETTING} || document.querySelector('{OFFER}') !== null")
             assert self.hidden() == []
-            for part in ("#entry .card-pad", "#entry .card-choice", "#offers [data-action=decide_hand]", "#result *"):
+            for part in ("#entry .card-pad", "#entry .card-choice", "#offers [data-action=decide_hand]", "#result.now *"):
                 self.check(part)
             if self.look()["rounds"] > rounds and self.page.js(BETTING):
                 return
@@ -189,6 +189,7 @@ def test_a_round_is_played_by_the_screen_alone(dealer: Callable[..., Dealer], na
     found = table.look()
     assert found["rounds"] == rounds + 1, table.said
     if description.must_settle:
+        assert "#result.now *" in table.checked, "the result is on top while the hands are collected"
         assert table.page.see("#result .result-card", "result")
         assert found["settled"]["result"]
 
