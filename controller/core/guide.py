@@ -359,7 +359,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if round_.method is not Method.AUTOMATED_SHOE and stack.face_up:
         card: Offer = {"action": "deal_cards", "target": stack.target, "cards": stack.cards - round_.in_hand}
         text = f"Deal a card to {place_name(stack.target)}, face up, and enter it."
-        return Step(text, _due_because(state, round_) or _CLOCKWISE, (Rule.DEALING,), (card,))
+        return Step(text, _due_because(state, round_), (Rule.DEALING,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
         text, why, left = f"Deal to {place_name(stack.target)}.", _CLOCKWISE, stack.cards - round_.in_hand
@@ -373,7 +373,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.at_exit:
         how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
         if stack.face_up:
-            how, why = "face up", _due_because(state, round_) or _CLOCKWISE
+            how, why = "face up", _due_because(state, round_)
         why = "" if state.table is TableState.ACTING and round_.decisions else why
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
@@ -390,10 +390,10 @@ def _enter(target: str, why: str) -> Step:
 
 
 def _due_because(state: State, round_: Round) -> str:
-    """Why the next card is due, if the rules of the game called for it."""
+    """Why the next card is due: the rules of the game called for it, or it is this hand's turn."""
     game = described(state.setup.game)
     if game.due_card is None or round_.dealt < len(round_.plan) - 1:
-        return ""
+        return "The hands get their cards in turn." if game.due_card else _CLOCKWISE
     return sentence(game.due_card(record_of(state, round_)).why)
 
 
