@@ -359,7 +359,7 @@ class ClumsyPeople(People):
         state = self.unlucky.state
         turn = turn_of(state, state.round) if state.round else None
         fields = self.game.prefer(self, turn) if self.game.prefer is not None and turn is not None else None
-        return self._decides(turn, fields) if fields and turn is not None else super()._decide_hand()
+        return self._decides(fields) if fields else super()._decide_hand()
 
     def work(self, stop: TableState = TableState.BETTING, limit_s: float = 1800.0) -> bool:
         """Follow the guide. Anyone with nothing to do looks again when the table has changed, or after a moment.

@@ -173,7 +173,7 @@ class People:
             return False
         planned = planned_choice(turn, self.plans.get(turn.hand, {}), lambda: self.hands.kinds_of(turn.hand))
         if planned:
-            return self._decides(turn, planned)
+            return self._decides(planned)
         for choice in self.rng.sample(turn.choices, len(turn.choices)):  # noqa: SIM110 - compiled, any() tries all
             if self._choose(turn, choice):
                 return True
@@ -199,13 +199,12 @@ class People:
             least, most = turn.numbers[choice]
             useless = by_worth(self.house.cards.pile(self.hands.hand(turn.hand)))[1]
             fields["number"] = min(max(useless, least), most)
-        return self._decides(turn, fields)
+        return self._decides(fields)
 
-    def _decides(self, turn: PlayerTurn, fields: dict[str, Any]) -> bool:
+    def _decides(self, fields: dict[str, Any]) -> bool:
         """A player decides; a card that is turned over and that the deck cannot have is reported."""
-        if taken(self.perform(act.DecideHand, **fields)):
-            return True
-        return fields["choice"] in turn.enter and self._report_foreign_card(fields.get("kinds", ()))
+        made = self.perform(act.DecideHand, **fields)
+        return taken(made) or self._report_foreign_card(made, fields.get("kinds", ()))
 
     def _sees_cut_card(self) -> bool:
         """Whether the cut card, which lies before the last cards of a deck that lasts several rounds, has come out."""
@@ -274,14 +273,18 @@ class People:
         made = self.perform(kind, role=role, **given, **fields)
         if asked_to_confirm(made):  # they count again
             made = self.perform(kind, role=role, **given, **fields, confirmed=True)
-        return taken(made) or ("kinds" in fields and self._report_foreign_card(fields["kinds"]))
+        return taken(made) or ("kinds" in fields and self._report_foreign_card(made, fields["kinds"]))
 
-    def _report_foreign_card(self, kinds: tuple[str, ...]) -> bool:
+    def _report_foreign_card(self, made: list[Entry], kinds: tuple[str, ...]) -> bool:
         """A card that the deck cannot have was refused: it is a foreign one. False if it is not, or in other games."""
         state = self.house.state
         known = described(state.setup.game).irregularities
         name = next((name for name, found in known.items() if found.rule is Rule.FOREIGN_CARD), "")
-        if not name or state.round is None or state.round.void or unknown_cards(state, kinds) is None:
+        foreign = unknown_cards(state, kinds)
+        if not name or state.round is None or state.round.void or foreign is None:
+            return False
+        refused = [entry.event.reason for entry in made if isinstance(entry.event, ActionRefused)]
+        if foreign.reason not in refused:  # but that the shoe has already named them, for instance
             return False
         return taken(self.perform(act.ReportIrregularity, irregularity=name))
 

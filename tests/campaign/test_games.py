@@ -157,6 +157,13 @@ def test_a_card_that_a_foreign_one_leaves_in_the_shoe_is_found(
     house.close()
 
 
+def test_a_recognising_shoe_may_name_two_equal_cards_in_one_segment() -> None:
+    """Spare kings were dealt in most rounds. The table failed when it looked for a clean sweep in a hand with two."""
+    found = play_shift(draw(31337, 15, game="face-up-chinese-poker"))
+    assert found.violations == []
+    assert found.faults["extra_card"] > 10
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_at_least_four_defects_are_planted_in_each_game(name: str) -> None:
     assert sum(defect.game == name for defect in DEFECTS.values()) >= 4

@@ -300,7 +300,8 @@ def _sweep_turn(record: RoundRecord) -> PlayerTurn | None:
         return None  # the shoe has been asked for the last cards, and has not named them yet
     for hand in _hands(record):
         asked = any(one.choice in (SWEEP, NO_SWEEP) for one in record.decisions_of(hand))
-        if not asked and sweep_of(segments_of(record, hand)):
+        different = len(set(record.kinds[hand])) == HAND  # otherwise there is a foreign card: the settlement says so
+        if not asked and different and sweep_of(segments_of(record, hand)):
             text = f"Ask {_name(hand).lower()} whether it declares a clean sweep."
             return PlayerTurn(hand, (SWEEP, NO_SWEEP), text, "Sweeps are declared before the hands are compared.")
     return None
