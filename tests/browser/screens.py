@@ -13,7 +13,7 @@ DEALING = """document.body.dataset.state === "dealing" && document.querySelector
   && document.querySelectorAll(".seat.playing").length > 3
   && document.querySelectorAll("#decks .place").length > 3"""
 FACES = "document.querySelectorAll('#picture .face').length"
-OFFERS = "document.querySelectorAll('#offers button').length"
+OFFERS = "document.querySelectorAll('#offers button:not(:disabled, [aria-disabled=true])').length"
 # When the picture of a game is taken: its table has something to show.
 GAME_PICTURES = {
     "dragon-baccarat-tournament": f"document.querySelectorAll('.board-big-road .cell').length > 19 && {FACES} > 4",

@@ -27,6 +27,7 @@ sys.argv[0] = "shoed"
 main()
 """
 BETTING = "document.body.dataset.state === 'betting'"
+PARTS = ("#entry .card-pad", "#entry .card-choice", "#offers [data-action=decide_hand]", "#result.now *")
 OVERFLOWING = "document.documentElement.scrollWidth > innerWidth"
 
 
@@ -165,7 +166,7 @@ class Dealer:
         for _ in range(most):
             self.page.wait(f"{BETTING} || document.querySelector('{OFFER}') !== null")
             assert self.hidden() == []
-            for part in ("#entry .card-pad", "#entry .card-choice", "#offers [data-action=decide_hand]", "#result.now *"):
+            for part in PARTS:
                 self.check(part)
             if self.look()["rounds"] > rounds and self.page.js(BETTING):
                 return
