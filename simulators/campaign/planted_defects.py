@@ -212,7 +212,7 @@ def _void_leaves_hands() -> list[Swap]:
 
 @defect("a stack taken just as the round became void is assumed to be on the pile", "unplug", "jam", "hasty_hand")
 def _taken_stack_not_asked_for() -> list[Swap]:
-    return everywhere(gathering._destination, lambda state, name, deck, given: ledger.TABLE)
+    return everywhere(gathering._destination, lambda state, name, deck, given, counted: ledger.TABLE)
 
 
 @defect("a void keeps the wagers", "double_feed", "jam")
@@ -312,16 +312,15 @@ def _journal_after_send() -> list[Swap]:
     right = live_table.LiveTable.take
 
     def take(self: live_table.LiveTable, report: Any, now: float, ts: str) -> list[Entry]:
-        sent: list[Entry] = []
         handle = self.table.handle
 
         def early(report: Any, now: float) -> list[Entry]:
-            sent.extend(handle(report, now))
-            for event in sent:
+            entries = handle(report, now)
+            for event in entries:
                 given = event.event
                 if isinstance(given, CommandGiven):
                     self._send(given.device, command_of(event.seq, given.boot, given.command))
-            return sent
+            return entries
 
         real, self._send = self._send, _once(self._send)
         self.table.handle = early  # type: ignore[method-assign]
