@@ -161,3 +161,4 @@ class HandWitness(DeckWitness):
         self.check("no hidden card named", open_, f"a hand of round {number} is recorded")
         out = self._out_then.pop(event.data["command"], Counter())
         self.check("no undealt card named", shown <= out, f"{shown} was recorded, but only {out} had been turned over")
+        self._open.update(shown)  # one may have fallen down since

@@ -568,6 +568,22 @@ def test_a_table_cannot_know_what_its_silent_shoe_has_not_reported() -> None:
     assert sum(found.voids.values()) == 1
 
 
+def test_a_stub_at_the_exit_is_not_taken_for_an_empty_shoe() -> None:
+    """A shoe that was unplugged answered the second command to eject with no cards, and its stub stayed at the exit."""
+    found = replayed(draw(2026112006, 1550), only=[13])
+    assert (found.faults, found.violations) == ({"unplug": 1}, [])
+
+
+def test_the_replacement_of_a_face_up_card_may_come_late() -> None:
+    found = replayed(draw(2026112006, 32), only=[9])
+    assert (found.faults, found.violations) == ({"wrong_button": 1}, [])
+
+
+def test_a_hand_that_the_shoe_has_named_may_be_settled_although_a_card_has_fallen_down() -> None:
+    found = replayed(draw(2026112001, 1545), only=[8])
+    assert (found.faults, found.violations) == ({"dropped_card": 1}, [])
+
+
 def test_bets_that_do_not_fit_together_are_corrected(houses: list[House], tmp_path: Path) -> None:
     """An ante without an ante bonus, recorded by mistake, kept people trying to close the bets forever."""
     house, people = opened_unlucky(houses, tmp_path, Setup(shuffler=None, backs=("red",)))

@@ -165,7 +165,7 @@ def stub_at_exit(d: Decision, number: int, *, late: bool = False) -> None:
     record_difference(d, d.round.deck, ledger.SHOE, moves)
     if number != there:
         _stub_wrong(d, number, there, by="shoe")
-    elif not number:
+    elif not cards.get(ledger.EXIT):
         remove_stub_by_hand(d, "")
 
 

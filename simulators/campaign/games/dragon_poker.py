@@ -28,16 +28,24 @@ class DragonPokerWitness(GameWitness):
     other_deck_in_shuffler = True
     stub_rounds = 5
 
+    owed: set[str]  # hands that lost a card found face up: its replacement may come late
+
+    def started(self, round_: WitnessedRound) -> None:
+        self.owed = set()
+
     def saw(self, event: Entry, round_: WitnessedRound | None) -> None:
         """From the dealer's left, one stack after another, the dealer last."""
+        if event.kind == "card.face_up" and round_ is not None:
+            self.owed.add(event.data.get("target", ""))
         if event.kind != "command.given" or event.data["command"]["name"] != "Dispense" or round_ is None:
             return
         order = [*(f"seat{seat}" for seat in sorted(round_.seats)), "dealer"]
         target = event.data["target"]
         self.check("dealt in order", target in order, f"{target} is dealt to")
         at = order.index(target)
-        self.check("dealt in order", at >= round_.reached or target in round_.owed, f"{target} is dealt to too late")
+        self.check("dealt in order", at >= round_.reached or target in self.owed, f"{target} is dealt to too late")
         round_.reached = max(round_.reached, at)
+        self.owed.discard(target)
 
     def whole(self, round_: WitnessedRound, hand: str) -> None:
         number = self.witness.held(hand)
