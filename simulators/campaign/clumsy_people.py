@@ -322,6 +322,7 @@ class ClumsyPeople(People):
         """Report an action to the table, which must answer."""
         house = self.unlucky
         before = house.restarts
+        self.witness.said(getattr(action, "kinds", ()))
         made = super().report(action)
         self._refusals = 0 if taken(made) else self._refusals + 1
         if not house.dark and house.restarts == before:

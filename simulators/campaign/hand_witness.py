@@ -46,6 +46,10 @@ class HandWitness(DeckWitness):
         """Whether the table cannot know what is wrong: a sensor lied, or a person lost a card."""
         return round_.excused or round_.deck in self._excused
 
+    def said(self, kinds: tuple[str, ...]) -> None:
+        """Somebody enters these cards in this round: the table may repeat them, also in a refusal."""
+        self._open.update(kinds)
+
     def misread(self, target: str, kinds: tuple[str, ...]) -> WitnessedRound | None:
         """Somebody enters these cards of a hand by mistake in this round."""
         self.spoken |= set(kinds)
