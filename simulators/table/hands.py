@@ -288,22 +288,22 @@ class TableHands:
                 if target.place is CardPlace.HAND and has_rule(self.house.state, Rule.FACE_UP):
                     self.house.cards.move_card(card, target, RACK)
 
-    def deal_all(self) -> None:
-        """Deal what the round's plan still requires before the hands, from the manual shoe or by hand."""
-        round_ = self.house.state.round
-        if round_:
-            believed = self.house.state.decks[round_.deck].cards
-            shares = {stack.target: believed.get(stack.target, 0) for stack in round_.plan}
-            for stack in itertools.takewhile(lambda stack: not stack.face_up, round_.plan[round_.dealt :]):
-                shares[stack.target] += stack.cards
-            if round_.in_hand:
-                shares[round_.plan[round_.dealt].target] -= round_.in_hand
-            self._deal(shares)
+    def deal_all(self) -> str:
+        """Deal what the round's plan still requires; returns a hand that lacks a card because none was left."""
+        round_, cards = self.house.state.round, self.house.cards
+        assert round_ is not None
+        believed = self.house.state.decks[round_.deck].cards
+        shares = {stack.target: believed.get(stack.target, 0) for stack in round_.plan}
+        for stack in itertools.takewhile(lambda stack: not stack.face_up, round_.plan[round_.dealt :]):
+            shares[stack.target] += stack.cards
+        if round_.in_hand:
+            shares[round_.plan[round_.dealt].target] -= round_.in_hand
+        self._deal(shares)
+        return next((hand for hand, number in shares.items() if cards.count(self.hand(hand)) < number), "")
 
     def deal_reported(self) -> None:
         """Deal what was reported as dealt."""
-        round_ = self.house.state.round
-        if round_:
+        if round_ := self.house.state.round:
             believed = self.house.state.decks[round_.deck].cards
             self._deal({stack.target: believed.get(stack.target, 0) for stack in round_.plan})
 

@@ -252,6 +252,10 @@ class People:
             return True
         if name == "empty_device" and self._clear_exit(str(offer["device"])):
             return True
+        short = self.hands.deal_all() if name == "finish_deal" else ""
+        if short:
+            cards = self.house.cards.count(self.hands.hand(short))
+            return taken(self.perform(act.ReportWrongNumber, target=short, cards=cards, confirmed=True))
         fields = self.fields(name, offer)
         return fields is not None and self._report(step, offer, fields)
 
@@ -320,8 +324,6 @@ class People:
             return {} if any(self.hands.in_device(name, device) for name in lost) else None
         if name == "shuffle_by_hand":
             shuffle(self.hands, deck, self.rng)
-        elif name == "finish_deal":
-            self.hands.deal_all()
         elif name == "free_jam":
             self.hands.free_jam(device)
         elif name == "try_again":
