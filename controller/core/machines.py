@@ -124,6 +124,8 @@ from controller.core.events.table import (
 class TableState(StrEnum):
     """What the table is doing."""
 
+    __hash__ = str.__hash__  # that of an enum is computed in Python
+
     CLOSED = "closed"
     OPENING = "opening"  # decks are being inspected, spread, washed and stacked
     WAITING = "waiting"  # for the deck whose turn it is
@@ -140,6 +142,8 @@ class TableState(StrEnum):
 
 class DeckState(StrEnum):
     """Where a deck is on its way from delivery to play and back."""
+
+    __hash__ = str.__hash__  # that of an enum is computed in Python
 
     RECEIVED = "received"
     INSPECTED = "inspected"
@@ -164,6 +168,8 @@ class DeckState(StrEnum):
 
 class DeviceState(StrEnum):
     """Whether a device can work."""
+
+    __hash__ = str.__hash__  # that of an enum is computed in Python
 
     UNKNOWN = "unknown"
     READY = "ready"

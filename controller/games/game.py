@@ -10,6 +10,8 @@ import msgspec
 class Method(StrEnum):
     """How cards are dealt."""
 
+    __hash__ = str.__hash__  # that of an enum is computed in Python
+
     AUTOMATED_SHOE = "automated_shoe"
     MANUAL_SHOE = "manual_shoe"
     HAND = "hand"

@@ -16,6 +16,8 @@ from controller.games.game import Method
 class Rule(StrEnum):
     """The name by which the code refers to a rule."""
 
+    __hash__ = str.__hash__  # that of an enum is computed in Python
+
     SEATS = "seats"
     # the deck
     DECK_COMPOSITION = "deck_composition"

@@ -16,7 +16,7 @@ from controller.core.events.event import Entry
 from controller.core.machines import DeviceState, TableState
 from controller.core.reports import CommandReply, DeviceEvent
 from controller.core.rules.guards import HOUR_MS
-from controller.core.rules.locks import to_be_locked
+from controller.core.rules.locks import holds, not_to_be_dealt, to_be_locked
 from controller.core.setup import Setup, ShufflerKind
 from controller.core.state import decode, encode
 from controller.games.game import Method
@@ -225,7 +225,10 @@ class Rounds(RuleBasedStateMachine):
         assert self.house.table.next_step().text
         for name, device in state.devices.items():
             if device.online:
-                assert device.locked is to_be_locked(state, name) or not device.can_lock
+                assert (
+                    device.locked is to_be_locked(state, name, holds(not_to_be_dealt(state), name))
+                    or not device.can_lock
+                )
                 assert device.locked is self.house.devices[name].locked or not self.house.answers
                 assert not (device.locked and device.state is DeviceState.WORKING)
         rack = [name for name, deck in state.decks.items() if deck.cards.get("rack")]

@@ -43,11 +43,11 @@ def deadline_ms(state: State) -> float:
     """The next time at which something is due without a report."""
     first = NEVER
     for name, device in state.devices.items():
-        what = device.state
-        if what is DeviceState.WORKING or what is DeviceState.LOST:
-            at = _cycle_ends_ms(device) if what is DeviceState.WORKING else _grace_ends_ms(state, name, device)
-            if at < first:
-                first = at
+        at = _cycle_ends_ms(device) if device.doing else NEVER
+        if device.state is DeviceState.LOST:
+            at = min(at, _grace_ends_ms(state, name, device))
+        if at < first:
+            first = at
     oldest = NEVER
     for deck in state.decks.values():
         if 0 <= deck.in_play_ms < oldest and not deck.change_due:

@@ -17,7 +17,7 @@ from controller.core.enforcement import enforces
 from controller.core.machines import DeckState, DeviceState
 from controller.core.rules.commands import give_side_command
 from controller.core.rules.guards import STOPS, warned
-from controller.core.state import State
+from controller.core.state import Deck, State
 from controller.games.rulebook import Rule
 from firmware_bridge.wire.messages import Indicate, Light, Lock, Sound, Unlock
 
@@ -26,23 +26,25 @@ _LONGEST: Final = 64  # characters of text that a device accepts
 _ALL_WELL: Final = (Light.GREEN, "", Sound.NONE)
 
 
-def to_be_locked(state: State, name: str) -> bool:
-    """Whether this device should be locked now."""
+def to_be_locked(state: State, name: str, void: bool) -> bool:
+    """Whether this device should be locked now; `void`: it holds cards that must not be dealt."""
     device = state.devices[name]
     if device.state is DeviceState.OUT_OF_SERVICE or device.doing or device.at_exit or device.opened_by:
         return False
-    return warned(state, name) or _holds_void(state, name)
+    return void or warned(state, name)
 
 
-def _holds_void(state: State, name: str) -> bool:
-    """Whether this device holds cards that must not be dealt."""
-    for deck in state.decks.values():
-        if deck.state in _NOT_TO_BE_DEALT and ledger.count(deck.cards, ledger.IN_DEVICE[name]) > 0:
-            return True
-    return False
+def not_to_be_dealt(state: State) -> list[Deck]:
+    """The decks of which no card must be dealt: that of a void round, and those that are locked out."""
+    return [deck for deck in state.decks.values() if deck.state in _NOT_TO_BE_DEALT]
 
 
-def light(state: State, name: str) -> tuple[Light, str, Sound]:
+def holds(decks: list[Deck], name: str) -> bool:
+    """Whether this device holds cards of these decks."""
+    return any(ledger.count(deck.cards, ledger.IN_DEVICE[name]) > 0 for deck in decks)
+
+
+def _light(state: State, name: str, void: bool) -> tuple[Light, str, Sound]:
     """What a device should show: red if it cannot work, yellow if a person must act, otherwise green."""
     device = state.devices[name]
     if device.state is DeviceState.OUT_OF_SERVICE:
@@ -55,7 +57,7 @@ def light(state: State, name: str) -> tuple[Light, str, Sound]:
         return Light.YELLOW, f"clear the warning: {warning.text}", Sound.CHIME
     if device.hindered:
         return Light.YELLOW, device.hindered, Sound.CHIME
-    if _holds_void(state, name):
+    if void:
         return Light.YELLOW, "do not deal these cards", Sound.CHIME
     return _ALL_WELL
 
@@ -68,12 +70,14 @@ def _shown(shown: Light, text: str) -> str:
 @enforces(Rule.SHUFFLER_STOPS, Rule.SHOE_STOPS)
 def update_locks(d: Decision) -> None:
     """Send each device the lock and light commands that it needs, the lock first."""
+    decks = not_to_be_dealt(d.state)
     for name, device in d.state.devices.items():
         if not device.online:
             continue
-        if device.can_lock and device.locked is not to_be_locked(d.state, name):
+        void = bool(decks) and holds(decks, name)
+        if device.can_lock and device.locked is not to_be_locked(d.state, name, void):
             give_side_command(d, name, Unlock if device.locked else Lock, STOPS[name])
         if device.can_show:
-            shown, text, sound = light(d.state, name)
+            shown, text, sound = _light(d.state, name, void)
             if device.shown != _shown(shown, text):
                 give_side_command(d, name, Indicate, light=int(shown), sound=int(sound), text=text[:_LONGEST])
