@@ -35,10 +35,7 @@ SHOE: Final = Spot(CardPlace.SHOE)
 _SENSED: Final = {INFEED: "shuffler", Spot(CardPlace.OUTPUT): "shuffler", SHOE: "shoe", Spot(CardPlace.HELD): "shoe"}
 DEALERS_SEAT: Final = 7
 SETTLE_S: Final = 5.0  # how long people wait after switching a device on
-SOURCE: Final = {
-    Method.MANUAL_SHOE: MANUAL_SHOE,
-    Method.HAND: Spot(CardPlace.TABLE, -2),
-}  # decks are at 0 and up
+SOURCE: Final = {Method.MANUAL_SHOE: MANUAL_SHOE, Method.HAND: Spot(CardPlace.TABLE, -2)}  # decks are at 0 and up
 _SOURCES: Final = {ledger.MANUAL_SHOE: SOURCE[Method.MANUAL_SHOE], ledger.HAND: SOURCE[Method.HAND]}
 _PUT_IN: Final = frozenset({*ledger.DEVICE_OF, ledger.MANUAL_SHOE, ledger.HAND})  # where a deck is that was put in
 _REPORTED_FIRST: Final = (
@@ -158,7 +155,7 @@ class TableHands:
         for spot in [RACK, *self.house.cards.spots(CardPlace.TABLE)]:
             if spot != own:
                 self.house.cards.pick(deck, spot, own)
-        self._put_away_foreign(own, deck)
+        self._put_away_foreign(deck, own)
 
     def _collect_all_decks(self) -> None:
         for deck in self.house.decks:
@@ -236,10 +233,11 @@ class TableHands:
     def _foreign(self, spot: Spot, deck: str) -> list[Card]:
         return [card for card in self.house.cards.pile(spot) if card.deck != deck and self.house.cards.is_spare(card)]
 
-    def _put_away_foreign(self, spot: Spot, deck: str) -> None:
+    def _put_away_foreign(self, deck: str, *spots: Spot) -> None:
         """Whoever holds the deck sees a card with another back, and puts it back with the spares."""
-        for card in self._foreign(spot, deck):
-            self.house.cards.move_card(card, spot, FLOOR)
+        for spot in spots:
+            for card in self._foreign(spot, deck):
+                self.house.cards.move_card(card, spot, FLOOR)
 
     # --- the round --------------------------------------------------------------------------------------------------
 
@@ -369,7 +367,7 @@ class TableHands:
         else:
             number = self._pick(deck, spot, target) if deck else len(cards.move_all(spot, target))
         if deck:
-            self._put_away_foreign(spot, deck)
+            self._put_away_foreign(deck, spot)
         return number
 
     def _put_back(self, deck: str) -> int:
@@ -380,8 +378,7 @@ class TableHands:
         for card in there:
             if cards.where(card) != own:
                 cards.move_card(card, cards.where(card), own)
-        for spot in cards.spots(CardPlace.HAND):
-            self._put_away_foreign(spot, deck)  # it was taken with them
+        self._put_away_foreign(deck, *cards.spots(CardPlace.HAND))  # it was taken with them
         return len(there)
 
     def _find(self, deck: str) -> int:
@@ -395,6 +392,7 @@ class TableHands:
             for card in cards.pile(spot):
                 if card.deck == deck and (not cards.is_spare(card) or spot != FLOOR):  # the spares are on the floor
                     cards.move_card(card, spot, own)
+        self._put_away_foreign(deck, *cards.spots(CardPlace.HAND))  # they came with its cards
         return cards.count(own) - self.house.state.decks[deck].cards.get(ledger.TABLE, 0)
 
     def spots_at(self, place: str) -> list[Spot]:

@@ -574,6 +574,12 @@ def test_a_stub_at_the_exit_is_not_taken_for_an_empty_shoe() -> None:
     assert (found.faults, found.violations) == ({"unplug": 1}, [])
 
 
+def test_a_foreign_card_does_not_stay_at_the_seat_where_missing_cards_are_found() -> None:
+    """The shoe lost power when the stack with the card was taken, so its cards were looked for as missing ones."""
+    found = replayed(draw(2026112006, 2542), only=[7, 8, 9])
+    assert (found.faults, found.violations) == ({"extra_card": 1, "incomplete_cycle": 1, "power_loss": 1}, [])
+
+
 def test_the_replacement_of_a_face_up_card_may_come_late() -> None:
     found = replayed(draw(2026112006, 32), only=[9])
     assert (found.faults, found.violations) == ({"wrong_button": 1}, [])
