@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 import structlog
 
 from controller.core.setup import Setup
@@ -16,6 +18,14 @@ from simulators.table.simulation import Simulation
 
 class Broken(Exception):
     """A defect."""
+
+
+@pytest.fixture(autouse=True)
+def usual_logs() -> Iterator[None]:
+    """Log everything; a command that was tested before in this process may have left logging at its own level."""
+    structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
 
 
 def simulation() -> Simulation:
