@@ -1,11 +1,11 @@
 """The rules that the code enforces, by name, and the model of a rulebook, which maps each rule to clause and text.
 
-Code refers only to `Rule.X`. The clause numbers and texts are data of each game: for Dragon Poker, see dragon_poker.py.
+Code refers only to `Rule.X`. The clause numbers and texts are data of each game: for Dragon Poker, see dragon_poker/rulebook.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -104,8 +104,11 @@ class Rulebook(msgspec.Struct, frozen=True):
         found = self.rules.get(rule, {})
         return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found.values()))
 
-    def cite(self, cited: Iterable[Rule | str], method: Method) -> tuple[str, ...]:
+    def cite(self, cited: Sequence[Rule | str], method: Method) -> tuple[str, ...]:
         """The clauses of these rules for this dealing method, none twice; clauses among them are returned unchanged."""
+        if len(cited) == 1:  # almost always
+            clause = self._clause(cited[0], method)
+            return (clause,) if clause else ()
         return tuple(dict.fromkeys(clause for one in cited if (clause := self._clause(one, method))))
 
     def _clause(self, cited: Rule | str, method: Method) -> str:
