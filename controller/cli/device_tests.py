@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import sys
 import threading
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING
 import click
 
 from controller.cli import terminal
-from controller.cli.options import Address, baud_option, json_option, lines_option
+from controller.cli.options import Address, baud_option, driver_option, json_option, lines_option, of_driver
 from controller.cli.probe import counter_pairs, identity_fields, status_pairs
 from controller.core.names import plural
 from firmware_bridge.connection import DeviceError
 from firmware_bridge.ports.transport import PortError, PortSettings
+from firmware_bridge.tools.angel_eye_check import lock_and_unlock
 from firmware_bridge.tools.capture import message_fields
 from firmware_bridge.tools.self_test import SelfTested, self_test
 from firmware_bridge.wire.messages import Outcome
@@ -75,21 +77,26 @@ def _confirm(warning: str, yes: bool) -> None:
 @click.command("self-test")
 @click.argument("address", metavar="PORT", type=Address())
 @baud_option
+@driver_option
 @click.option("--yes", is_flag=True, help="Start without asking whether the motors may turn.")
 @click.option("--within", "within_s", type=click.FloatRange(min=1), default=60.0, show_default=True, metavar="SECONDS",
               help="How long to wait for the end of the test.")  # fmt: skip
 @json_option
-def self_test_verb(address: str, settings: PortSettings, yes: bool, within_s: float, as_json: bool) -> int:
+def self_test_verb(address: str, settings: PortSettings, driver: str, yes: bool, within_s: float, as_json: bool) -> int:
     """Make the device at PORT test its motors and sensors.
 
     No card moves, but motors turn: keep hands out. The device keeps the events of the test for the
-    controller. Exit code 0 only if the test was completed without a fault.
+    controller. Exit code 0 only if the test was completed without a fault. An Angel Eye II-EX has
+    no such test: it is locked and unlocked, and must accept and report both.
 
     \b
     Examples:
       shoectl self-test /dev/ttyUSB0
       shoectl self-test /dev/ttyUSB0 --yes --json
+      shoectl self-test socket://10.0.0.7:4001 --driver angel-eye
     """
+    if driver:
+        return _check_angel_eye(address, of_driver(driver, settings), yes, within_s, as_json)
     _confirm(f"the motors of the device at {address} will turn; keep hands out of it", yes)
     try:
         tested = asyncio.run(
@@ -114,6 +121,26 @@ def self_test_verb(address: str, settings: PortSettings, yes: bool, within_s: fl
     else:
         _print_self_test(address, tested)
     return 0 if tested.done.outcome is Outcome.COMPLETE else 1
+
+
+def _check_angel_eye(address: str, settings: PortSettings, yes: bool, within_s: float, as_json: bool) -> int:
+    _confirm(f"the shoe at {address} will be locked and unlocked", yes)
+    try:
+        checked = asyncio.run(lock_and_unlock(address, settings, within_s))
+    except DeviceError as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        raise click.ClickException("interrupted; the shoe may be locked") from None
+    counters = dataclasses.asdict(checked.counters)
+    if as_json:
+        errors, faults = checked.errors, checked.faults
+        terminal.print_json({"port": address, "faults": faults, "errors": errors, "counters": counters})
+    else:
+        text = "; ".join(checked.faults) or "it was locked and unlocked"
+        terminal.print_line(f"{address}: {text}", "red" if checked.faults else "green")
+        reported = [("errors", "; ".join(checked.errors) or "none")]
+        terminal.print_pairs([*reported, *((name.replace("_", " "), str(n)) for name, n in counters.items())])
+    return 1 if checked.faults else 0
 
 
 def _print_self_test(address: str, tested: SelfTested) -> None:

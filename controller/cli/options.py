@@ -1,5 +1,5 @@
-"""Arguments and options shared by several verbs: PORT, --baud, --json, --force. Those for the daemon and the journal
-are in daemon_option.py and journal_option.py.
+"""Arguments and options shared by several verbs: PORT, --baud, --driver, --json, --force. Those for the daemon and the
+journal are in daemon_option.py and journal_option.py.
 """
 
 from __future__ import annotations
@@ -8,7 +8,10 @@ import dataclasses
 
 import click
 
+from firmware_bridge.drivers.angel_eye.recognise import BAUD as ANGEL_EYE_BAUD
 from firmware_bridge.ports.transport import PortSettings, PortUnsuitable, parse_address
+
+ANGEL_EYE = "angel-eye"
 
 
 class Address(click.ParamType[str]):
@@ -35,6 +38,17 @@ baud_option = click.option(
     "--baud", "settings", type=click.IntRange(min=50), default=115200, show_default=True, callback=_settings,
     help="Speed of a serial port.",
 )  # fmt: skip
+driver_option = click.option(
+    "--driver", type=click.Choice([ANGEL_EYE]), callback=lambda ctx, param, name: name or "",
+    help="The protocol of another maker's device, at its own speed unless --baud is given.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON Lines.")
 force_option = click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+
+
+def of_driver(driver: str, settings: PortSettings) -> PortSettings:
+    """The settings for a port at which a device of this driver is."""
+    if not driver or settings.baud != PortSettings().baud:
+        return settings
+    return dataclasses.replace(settings, baud=ANGEL_EYE_BAUD)

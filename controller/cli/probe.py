@@ -15,7 +15,7 @@ from controller.core.names import plural
 from firmware_bridge.ports import discovery
 from firmware_bridge.ports.transport import PortError, PortSettings
 from firmware_bridge.tools.capture import message_fields
-from firmware_bridge.tools.probe import FoundDevice, Mute, NotOurs, OtherVersion, Probed, Unruly, probe
+from firmware_bridge.tools.probe import FoundDevice, FoundForeign, Mute, NotOurs, OtherVersion, Probed, Unruly, probe
 from firmware_bridge.wire.messages import Counters, Status
 from firmware_bridge.wire.session import DeviceIdentity
 
@@ -74,7 +74,9 @@ def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: flo
     """Identify the device on each PORT, or what is there instead.
 
     Nothing moves: a session is opened, status and counters are read, and the session is closed.
-    The device keeps its events for the controller. Exit code 0 only if every PORT has a device.
+    The device keeps its events for the controller. If nothing answers, an Angel Eye II-EX is looked
+    for at 4800 baud, with a command that it can only refuse. Exit code 0 only if every PORT has a
+    device.
 
     \b
     Examples:
@@ -96,10 +98,17 @@ def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: flo
             if number:
                 terminal.print_line()
             _print_result(address, result)
-    return 0 if all(isinstance(result, FoundDevice) for result in results) else 1
+    return 0 if all(isinstance(result, FoundDevice | FoundForeign) for result in results) else 1
 
 
-_RESULTS = {FoundDevice: "found", OtherVersion: "other version", Unruly: "unruly", NotOurs: "not ours", Mute: "mute"}
+_RESULTS = {
+    FoundDevice: "found",
+    FoundForeign: "foreign",
+    OtherVersion: "other version",
+    Unruly: "unruly",
+    NotOurs: "not ours",
+    Mute: "mute",
+}
 
 
 def _fields(result: Probed) -> dict[str, Any]:
@@ -126,7 +135,7 @@ def _print_result(address: str, result: Probed) -> None:
         terminal.print_message(str(result))
         return
     if not isinstance(result, FoundDevice):
-        terminal.print_wrapped("", f"{address}: {result}", "red")
+        terminal.print_wrapped("", f"{address}: {result}", "green" if isinstance(result, FoundForeign) else "red")
         return
     identity = result.identity
     terminal.print_line(f"{address}: {identity.role.name.lower()} {terminal.printable(identity.serial)}", "green")

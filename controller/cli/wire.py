@@ -12,9 +12,18 @@ from pathlib import Path
 import click
 
 from controller.cli import terminal
-from controller.cli.options import Address, baud_option, force_option, lines_option
+from controller.cli.options import (
+    ANGEL_EYE,
+    Address,
+    baud_option,
+    driver_option,
+    force_option,
+    lines_option,
+    of_driver,
+)
 from controller.cli.output_file import file_errors
 from firmware_bridge.ports.transport import PortError, PortSettings
+from firmware_bridge.tools.angel_eye_traffic import AngelEyeTraffic, AngelEyeTrafficLine
 from firmware_bridge.tools.capture import (
     LONGEST_LINE,
     BadCapture,
@@ -45,6 +54,7 @@ count_option = click.option("--count", type=click.IntRange(min=1), metavar="N", 
 @click.command()
 @click.argument("address", metavar="PORT", type=Address())
 @baud_option
+@driver_option
 @passive_option
 @for_option
 @count_option
@@ -53,6 +63,7 @@ count_option = click.option("--count", type=click.IntRange(min=1), metavar="N", 
 def monitor(
     address: str,
     settings: PortSettings,
+    driver: str,
     passive: bool,
     for_s: float | None,
     count: int | None,
@@ -70,8 +81,10 @@ def monitor(
       shoectl monitor /dev/ttyUSB0
       shoectl monitor /dev/ttyUSB0 --for 10 --hex
       shoectl monitor /dev/ttyUSB0 --passive --json
+      shoectl monitor socket://10.0.0.7:4001 --driver angel-eye
     """
-    viewer = Viewer(with_hex, as_json)
+    settings, passive = of_driver(driver, settings), passive or bool(driver)
+    viewer = Viewer(with_hex, as_json, driver)
     asyncio.run(_listen(address, settings, passive, for_s, count, viewer.take, viewer.traffic))
     viewer.finish()
 
@@ -80,6 +93,7 @@ def monitor(
 @click.argument("address", metavar="PORT", type=Address())
 @click.argument("file", type=click.Path(path_type=Path))
 @baud_option
+@driver_option
 @passive_option
 @for_option
 @count_option
@@ -89,6 +103,7 @@ def capture(
     address: str,
     file: Path,
     settings: PortSettings,
+    driver: str,
     passive: bool,
     for_s: float | None,
     count: int | None,
@@ -105,7 +120,8 @@ def capture(
       shoectl capture /dev/ttyUSB0 jam.jsonl
       shoectl capture /dev/ttyUSB0 night.jsonl --passive --for 3600
     """
-    viewer = Viewer(False, as_json)
+    settings, passive = of_driver(driver, settings), passive or bool(driver)
+    viewer = Viewer(False, as_json, driver)
     with file_errors(file):
         out = file.open("wb" if force else "xb", buffering=0)
     with out:
@@ -114,7 +130,7 @@ def capture(
             with file_errors(file):
                 out.write(line)
 
-        write(header_line(Header(port=address, started=utc_now(), baud=settings.baud, passive=passive)))
+        write(header_line(_header(address, settings, passive, driver)))
         records = 0
 
         def take(record: Record) -> None:
@@ -146,6 +162,7 @@ def replay(file: Path, with_hex: bool, as_json: bool) -> None:
         with file_errors(file), file.open("rb") as lines:
             for record in read_capture(iter(lambda: lines.readline(LONGEST_LINE + 1), b"")):
                 if isinstance(record, Header):
+                    viewer = Viewer(with_hex, as_json, record.driver)
                     passive = ", passive" if record.passive else ""
                     terminal.print_message(
                         f"{file}: {record.port} at {record.baud} baud, from {record.started}{passive}"
@@ -158,11 +175,15 @@ def replay(file: Path, with_hex: bool, as_json: bool) -> None:
     viewer.finish()
 
 
+def _header(address: str, settings: PortSettings, passive: bool, driver: str) -> Header:
+    return Header(port=address, started=utc_now(), baud=settings.baud, passive=passive, driver=driver)
+
+
 class Viewer:
     """Prints the frames that the records contain, and finally their totals."""
 
-    def __init__(self, with_hex: bool, as_json: bool) -> None:
-        self.traffic = Traffic()
+    def __init__(self, with_hex: bool, as_json: bool, driver: str = "") -> None:
+        self.traffic: Traffic | AngelEyeTraffic = AngelEyeTraffic() if driver == ANGEL_EYE else Traffic()
         self._with_hex = with_hex
         self._as_json = as_json
 
@@ -174,7 +195,7 @@ class Viewer:
             else:
                 self._print(line)
 
-    def _print(self, line: DecodedLine) -> None:
+    def _print(self, line: DecodedLine | AngelEyeTrafficLine) -> None:
         colour = "red" if line.bad else "cyan" if isinstance(line.what, Remark) else "yellow" if line.notes else None
         text = str(line)
         terminal.print_wrapped(text[:INDENT], text[INDENT:], colour)
@@ -210,7 +231,7 @@ async def _listen(
     for_s: float | None,
     count: int | None,
     take: Callable[[Record], None],
-    traffic: Traffic,
+    traffic: Traffic | AngelEyeTraffic,
 ) -> None:
     """Pass every record to `take` until Ctrl-C, the time or the count ends it."""
     loop = asyncio.get_running_loop()

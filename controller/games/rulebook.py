@@ -1,6 +1,6 @@
 """The rules that the code enforces, by name, and the model of a rulebook, which maps each rule to clause and text.
 
-Code refers only to `Rule.X`. The clause numbers and texts are data of each game: for Dragon Poker, see dragon_poker/rulebook.py.
+Code refers only to `Rule.X`. The clause numbers and texts are data of each game, in its own package.
 """
 
 from __future__ import annotations

@@ -82,6 +82,7 @@ class Header(msgspec.Struct, kw_only=True):
     started: str  # UTC, ISO 8601
     baud: int = 0
     passive: bool = False
+    driver: str = ""  # of another maker's protocol; empty for ours
 
 
 class _PieceLine(msgspec.Struct):

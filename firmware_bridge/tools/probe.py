@@ -1,18 +1,20 @@
 """Finds out, within a time limit, what is connected to a port.
 
 A probe opens a link, greets the device, asks questions and closes the link. It gives no command, so no card can move,
-and stores no event, so the controller still gets everything that the device has to report.
+and stores no event, so the controller still gets everything that the device has to report. If nothing of this protocol
+answers, it asks in the other protocols for which there is a driver, again with nothing that could be carried out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cobs import cobs
 
+from firmware_bridge.drivers.angel_eye.recognise import BAUD, QUESTION, AngelEyeRecogniser
 from firmware_bridge.ports.transport import (
     DEFAULT_SETTINGS,
     PortAbsent,
@@ -20,7 +22,9 @@ from firmware_bridge.ports.transport import (
     PortLost,
     PortSettings,
     Transport,
+    UsbAddress,
     open_port,
+    parse_address,
 )
 from firmware_bridge.tools.observer import observer_session
 from firmware_bridge.wire.frame import BadFrame, Flaw, FrameDecoder
@@ -98,7 +102,19 @@ class Mute:
         return f"nothing received within {self.within_s:g} s: not a Dragonshoe device, no power, or another baud rate"
 
 
-Probed = FoundDevice | OtherVersion | Unruly | NotOurs | Mute | PortError
+@dataclass(frozen=True, slots=True)
+class FoundForeign:
+    """A device of another maker, with a protocol of its own for which there is a driver."""
+
+    driver: str
+    baud: int
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"an {self.driver} at {self.baud} baud: {self.evidence}"
+
+
+Probed = FoundDevice | FoundForeign | OtherVersion | Unruly | NotOurs | Mute | PortError
 
 
 def _span(versions: tuple[int, int]) -> str:
@@ -106,16 +122,44 @@ def _span(versions: tuple[int, int]) -> str:
 
 
 async def probe(address: str, settings: PortSettings = DEFAULT_SETTINGS, within_s: float = WITHIN_S) -> Probed:
-    """Find out what is at this address. Opening has its own time limit; the conversation takes at most `within_s`."""
+    """Find out what is at this address. Opening has its own time limit; each conversation takes at most `within_s`."""
     inbox: asyncio.Queue[bytes | PortLost] = asyncio.Queue()
     try:
         port = await open_port(address, inbox.put_nowait, inbox.put_nowait, settings)
     except PortError as error:
         return error
     try:
-        return await _Probe(port, inbox, within_s).run()
+        found = await _Probe(port, inbox, within_s).run()
     finally:
         port.close()
+    if isinstance(found, Mute | NotOurs) and not isinstance(parse_address(address), UsbAddress):
+        return await _probe_angel_eye(address, settings, within_s) or found
+    return found
+
+
+async def _probe_angel_eye(address: str, settings: PortSettings, within_s: float) -> FoundForeign | None:
+    """Whether an Angel Eye is at this address; it has a baud rate of its own."""
+    inbox: asyncio.Queue[bytes | PortLost] = asyncio.Queue()
+    recogniser = AngelEyeRecogniser()
+    try:
+        port = await open_port(address, inbox.put_nowait, inbox.put_nowait, replace(settings, baud=BAUD))
+    except PortError:
+        return None
+    try:
+        async with asyncio.timeout(within_s):
+            port.write(QUESTION)
+            while isinstance(arrived := await inbox.get(), bytes):
+                evidence = recogniser.feed(arrived)
+                if evidence:
+                    return FoundForeign("Angel Eye II-EX", BAUD, evidence)
+                if recogniser.ask_again:
+                    recogniser.asked()
+                    port.write(QUESTION)
+    except TimeoutError:
+        pass
+    finally:
+        port.close()
+    return None
 
 
 class _Probe:

@@ -14,10 +14,22 @@ from typing import Any
 
 import serial
 
+from firmware_bridge.drivers.angel_eye.recognise import BAUD, QUESTION
+from firmware_bridge.drivers.angel_eye.telegram import (
+    Acknowledged,
+    BadBytes,
+    CommandTelegram,
+    NotAcknowledged,
+    ReportTelegram,
+    TelegramFlaw,
+    TelegramReader,
+    encode,
+)
 from firmware_bridge.ports.discovery import usb_devices
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortAbsent, PortBusy, PortSettings, PortUnsuitable
 from firmware_bridge.tools.probe import (
     FoundDevice,
+    FoundForeign,
     Mute,
     NotOurs,
     OtherVersion,
@@ -53,6 +65,24 @@ def probed_stranger(answer: Callable[[bytes], bytes], within_s: float = SHORT_S)
 def answers(answer: Callable[[Packet], bytes]) -> Callable[[bytes], bytes]:
     """A device that answers each whole frame, which is enough where frames come whole."""
     return lambda data: b"".join(answer(packet) for packet in packets(data))
+
+
+class AngelEye:
+    """An Angel Eye at the other end: it accepts whole commands, and refuses those with a wrong checksum."""
+
+    def __init__(self) -> None:
+        self.reader = TelegramReader()
+        self.carried_out: list[CommandTelegram] = []
+
+    def __call__(self, heard: bytes) -> bytes:
+        answers = b""
+        for one in self.reader.feed(heard):
+            if isinstance(one, CommandTelegram):
+                self.carried_out.append(one)
+                answers += encode(Acknowledged())
+            elif isinstance(one, BadBytes) and one.flaw is TelegramFlaw.CHECKSUM:
+                answers += encode(NotAcknowledged(0x02))
+        return answers
 
 
 # --- a device -------------------------------------------------------------------------------------------------------
@@ -234,6 +264,38 @@ def test_lines_of_text_are_named() -> None:
     assert isinstance(result, NotOurs)
     assert result.bytes >= len(NMEA)
     assert "lines of text: '$GPGGA,123519,4807" in str(result)
+
+
+def test_an_angel_eye_is_recognised_without_a_command_that_it_could_carry_out() -> None:
+    shoe = AngelEye()
+    found = probed_stranger(shoe)
+    assert found == FoundForeign("Angel Eye II-EX", BAUD, "it refuses damaged commands because of their checksum")
+    assert shoe.carried_out == []
+
+
+def test_an_angel_eye_that_reports_is_recognised_by_what_it_reports() -> None:
+    card = encode(ReportTelegram(ord("1"), b"D\x80\xb1"))
+    found = probed_stranger(lambda heard: card if QUESTION in heard else b"")
+    assert str(found) == "an Angel Eye II-EX at 4800 baud: it sends reports that only such a shoe sends"
+
+
+def test_one_refusal_is_not_enough_for_an_angel_eye() -> None:
+    """Two bytes of noise may look like one."""
+    asked: list[bytes] = []
+
+    def answer(heard: bytes) -> bytes:
+        if QUESTION not in heard:
+            return b""
+        asked.append(heard)
+        return b"\x15\x02" if len(asked) == 1 else b""
+
+    assert probed_stranger(answer) == Mute(SHORT_S)
+    assert len(asked) == 2
+
+
+def test_a_device_that_refuses_everything_with_another_code_is_no_angel_eye() -> None:
+    found = probed_stranger(lambda heard: b"\x15\x21" if heard else b"")
+    assert isinstance(found, NotOurs)
 
 
 def test_a_mute_port_is_named() -> None:

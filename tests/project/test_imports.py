@@ -25,9 +25,15 @@ from tests.support.imports import (
 # Everything not listed is forbidden, inside functions too.
 LAYERS: dict[str, set[str]] = {
     "firmware_bridge.wire": set(),
+    "firmware_bridge.drivers": set(),
     "firmware_bridge.ports": {"firmware_bridge.wire"},
     "firmware_bridge.connection": {"firmware_bridge.wire", "firmware_bridge.ports"},
-    "firmware_bridge.tools": {"firmware_bridge.wire", "firmware_bridge.ports", "firmware_bridge.connection"},
+    "firmware_bridge.tools": {
+        "firmware_bridge.wire",
+        "firmware_bridge.drivers",
+        "firmware_bridge.ports",
+        "firmware_bridge.connection",
+    },
     "controller.games": set(),
     "controller.core": {"controller.games", "firmware_bridge.wire"},
     "controller.journal": set(),
@@ -53,6 +59,7 @@ LAYERS: dict[str, set[str]] = {
         "controller.daemon",
         "controller.api",
         "firmware_bridge.wire",
+        "firmware_bridge.drivers",
         "firmware_bridge.ports",
         "firmware_bridge.connection",
         "firmware_bridge.tools",
@@ -93,7 +100,13 @@ LAYERS: dict[str, set[str]] = {
     },
 }
 
-PURE_PACKAGES = ("controller/core", "controller/games", "firmware_bridge/wire", "simulators/devices")
+PURE_PACKAGES = (
+    "controller/core",
+    "controller/games",
+    "firmware_bridge/drivers",
+    "firmware_bridge/wire",
+    "simulators/devices",
+)
 PURE = [
     *[str(path.relative_to(ROOT)) for folder in PURE_PACKAGES for path in sorted((ROOT / folder).rglob("*.py"))],
     "simulators/pipes/wires.py",

@@ -1,5 +1,7 @@
 """Records tests/captures/ again from the simulators, over a real pty: `python -m tests.support.record_captures`.
 
+The capture of an Angel Eye II-EX is written from a story of its reports.
+
 Run it when the protocol has changed, and review the difference: the tests compare the decoder with these captures.
 """
 
@@ -11,11 +13,19 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 from click.testing import CliRunner
 
 from controller.cli.shoectl import cli
 from firmware_bridge.connection import Connection
+from firmware_bridge.drivers.angel_eye.telegram import (
+    Acknowledged,
+    CommandTelegram,
+    NotAcknowledged,
+    ReportTelegram,
+    encode,
+)
 from firmware_bridge.tools.capture import (
     Header,
     LineEvent,
@@ -39,6 +49,7 @@ from simulators.pipes.endpoints import PtyEndpoint
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 PORT = Path("run/shoe")  # relative, so that captures contain no path of this machine
+STORY_STARTED = "2026-11-19T12:00:00.000Z"
 DECK, HAND = Spot(CardPlace.TABLE, 0), Spot(CardPlace.HAND, 1)
 
 
@@ -157,19 +168,59 @@ async def _hosted(play: Callable[[Shoe, Connection, asyncio.Queue[DeviceEvent]],
     return records
 
 
+def angel_eye() -> list[Record]:
+    """A round at an Angel Eye: reports sent up to three times, one with a flipped bit, an error, an unknown report."""
+    story: list[tuple[str, bytes, int]] = [
+        ("1", b"S", 1),
+        ("2", b"P", 3),
+        ("3", b"D\x80\xb9", 3),
+        ("4", b"D\x90\xc2", 2),
+        ("5", b"D\x81\x9a", 3),
+        ("6", b"E\xc1", 3),
+        ("7", b"e\x81", 3),
+        ("8", b"R\x91\xa6", 3),
+        ("9", b"G\x90", 3),
+        ("0", b"C", 1),
+        ("1", b"L\x81", 2),
+        ("2", b"M120030", 1),
+        ("3", b"Q!", 1),
+    ]
+    records: list[Record] = [Remark(0.0, LineEvent.OPENED, "listening on socket://10.0.0.7:4001, sending nothing")]
+    at_s = 0.5
+    for sequence, content, times in story:
+        wire = encode(ReportTelegram(ord(sequence), content))
+        for number in range(times):
+            flipped = bytes((*wire[:3], wire[3] ^ 4, *wire[4:])) if (sequence, number) == ("5", 0) else wire
+            records += [Piece(round(at_s, 3), "in", flipped[:4]), Piece(round(at_s + 0.01, 3), "in", flipped[4:])]
+            at_s += 0.05
+        at_s += 1.0
+    locked = encode(CommandTelegram("LK", "02"))
+    busy, accepted = encode(NotAcknowledged(0x21)), encode(Acknowledged())
+    for direction, wire in (("out", locked), ("in", busy), ("out", locked), ("in", accepted)):
+        records.append(Piece(round(at_s, 3), cast(Direction, direction), wire))
+        at_s += 0.1
+    return records
+
+
 def main() -> None:
     """Record them all, each with what `shoectl replay` prints for it."""
     for scene in (greeting, dispense, noise, unplug):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             started = utc_now()
             records = asyncio.run(scene())
-        header = header_line(Header(port=os.fspath(PORT), started=started, baud=115200))
-        lines = [header, *map(record_line, records), end_line(records[-1].at_s, len(records))]
-        file = CAPTURES / f"{scene.__name__}.jsonl"
-        file.write_bytes(b"".join(lines))
-        replayed = CliRunner().invoke(cli, ["replay", str(file)])
-        file.with_suffix(".txt").write_text(replayed.stdout)
-        print(f"{file.name}: {len(records)} records, exit {replayed.exit_code}")
+        write(scene.__name__, Header(port=os.fspath(PORT), started=started, baud=115200), records)
+    foreign = Header(port="socket://10.0.0.7:4001", started=STORY_STARTED, baud=4800, passive=True, driver="angel-eye")
+    write("angel_eye", foreign, angel_eye())
+
+
+def write(name: str, header: Header, records: list[Record]) -> None:
+    """Write a capture, and what `shoectl replay` prints for it."""
+    lines = [header_line(header), *map(record_line, records), end_line(records[-1].at_s, len(records))]
+    file = CAPTURES / f"{name}.jsonl"
+    file.write_bytes(b"".join(lines))
+    replayed = CliRunner().invoke(cli, ["replay", str(file)])
+    file.with_suffix(".txt").write_text(replayed.stdout)
+    print(f"{file.name}: {len(records)} records, exit {replayed.exit_code}")
 
 
 if __name__ == "__main__":
