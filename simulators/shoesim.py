@@ -191,6 +191,47 @@ def _print_status(answer: dict[str, Any]) -> None:
         click.echo(f"{count:>4} cards {spot.lower()}")
 
 
+@cli.command("angel-eye")
+@click.option("--port", "link", type=click.Path(path_type=Path), default=DEFAULT_FOLDER / "angel-eye",
+              show_default=True, help="Where the pty appears.")  # fmt: skip
+@click.option("--tcp", type=click.IntRange(0, 65535), help="A TCP port instead, as of a device server; 0 for any.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of every random choice.")
+@click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True,
+              help="How many times faster than a real dealer.")  # fmt: skip
+@click.option("--lose", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="Chance that a copy of a report is lost.")  # fmt: skip
+@click.option("--corrupt", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="Chance that a bit of it is flipped.")  # fmt: skip
+@click.option("--faults", "fault_rate", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="Chance that something goes wrong with a card.")  # fmt: skip
+def angel_eye(
+    link: Path, tcp: int | None, seed: int, speed: float, lose: float, corrupt: float, fault_rate: float
+) -> None:
+    """Run an Angel Eye II-EX until Ctrl-C, with a dealer who deals round after round from it.
+
+    \b
+    Examples:
+      shoesim angel-eye
+      shoesim angel-eye --tcp 4001 --lose 0.1 --corrupt 0.05 --faults 0.02
+    """
+    from simulators import angel_eye as simulated
+
+    async def deal() -> None:
+        stop = asyncio.Event()
+        for ending in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+        dealer = simulated.Dealer(seed, lose=lose, corrupt=corrupt, fault_rate=fault_rate)
+        await simulated.run(
+            dealer, simulated.endpoint_for(dealer, link if tcp is None else None, tcp or 0, speed), speed, stop
+        )
+
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        asyncio.run(deal())
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+
+
 def device_command(function: Callable[..., None]) -> click.Command:
     """A command that does something to a running device."""
     for option in (json_option, folder_option, click.argument("device", type=DEVICES)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import signal
 import sqlite3
@@ -19,6 +20,9 @@ from types import FrameType
 from controller.daemon.config import EXAMPLE, Config, ConfigError, parse_config
 from controller.journal import Checkpoint, Journal, JournalError, JournalReader, NewEvent
 from controller.journal.export import json_lines, span, verify_lines
+from firmware_bridge.drivers.angel_eye.line import DIGITS, AngelEyeLine, Reported, ShoeCommand
+from firmware_bridge.drivers.angel_eye.telegram import MOST_DATA
+from firmware_bridge.tools.angel_eye_traffic import describe_report
 from firmware_bridge.wire.frame import MAX_BODY, MAX_ENCODED, BadFrame, FrameDecoder, encode_frame
 from firmware_bridge.wire.link import Link
 from firmware_bridge.wire.messages import (
@@ -290,8 +294,25 @@ def api(data: bytes) -> int:
     return asked(data)
 
 
+def angel_eye(data: bytes) -> int:
+    """The line of an Angel Eye: whole and byte by byte it says the same, and it keeps no more than one telegram."""
+    whole, single = AngelEyeLine(DIGITS), AngelEyeLine(DIGITS)
+    for line in (whole, single):
+        line.give(ShoeCommand.LOCK.value, 0.0)
+    found = whole.receive(data, 1.0)
+    pieces = [one for at in range(len(data)) for one in single.receive(data[at : at + 1], 1.0)]
+    assert found == pieces
+    assert whole.counters == single.counters
+    assert single._reader.kept <= MOST_DATA + 5
+    for one in found:
+        if isinstance(one, Reported):
+            describe_report(one.report)
+    return len(found)
+
+
 TARGETS: dict[str, Target] = {
     "frame": frame,
+    "angel_eye": angel_eye,
     "session": session,
     "config": config,
     "scenario": scenario,
@@ -309,6 +330,9 @@ def seeds(name: str) -> tuple[bytes, ...]:
     done = Done(9).encode()
     if name == "frame":
         return (encode_frame(b"hello"), encode_frame(bytes(MAX_BODY)) * 2, b"\0\0\5abc\0")
+    if name == "angel_eye":
+        vectors = json.loads((Path(__file__).parents[2] / "docs" / "angel-eye-vectors.json").read_text())
+        return tuple(bytes.fromhex(vector["bytes"]) for vector in vectors)
     if name == "session":
         return (
             b"\0",

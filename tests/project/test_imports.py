@@ -64,9 +64,10 @@ LAYERS: dict[str, set[str]] = {
         "firmware_bridge.connection",
         "firmware_bridge.tools",
     },
-    "simulators.devices": {"firmware_bridge.wire"},
+    "simulators.devices": {"firmware_bridge.wire", "firmware_bridge.drivers"},
     "simulators.faulty_firmware": {"firmware_bridge.wire", "simulators.devices"},
     "simulators.pipes": {"firmware_bridge.wire", "firmware_bridge.ports", "simulators.devices"},
+    "simulators.angel_eye": {"controller.games", "simulators.devices", "simulators.pipes"},
     "simulators.control": {"firmware_bridge.wire", "simulators.devices", "simulators.pipes"},
     "simulators.table": {
         "controller.games",
@@ -90,6 +91,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "simulators.compiled": set(),
     "simulators.shoesim": {
+        "simulators.angel_eye",
         "firmware_bridge.wire",
         "simulators.devices",
         "simulators.pipes",

@@ -18,12 +18,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from firmware_bridge.tools.conform import conform
-from firmware_bridge.tools.probe import FoundDevice, probe
+from firmware_bridge.tools.probe import FoundDevice, FoundForeign, probe
 from firmware_bridge.wire.messages import CycleDone, Dispense, Door, DoorState, EventMessage, Jam, Lock, Outcome
 from simulators.control import SOCKET_NAME
 from simulators.devices.faults import ScriptError, read_script
 from simulators.shoesim import cli
 from tests.support.connected import ConnectedDevice
+from tests.support.shoectl import shoectl
 
 LIMIT_S = 120.0  # generous: only a hang runs into it
 SHOESIM = str(Path(sys.executable).with_name("shoesim"))
@@ -59,6 +60,41 @@ def simulators(folder: Path, *words: str) -> Iterator[dict[str, str]]:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=LIMIT_S)
         assert (process.returncode, err) == (0, "stopped\n")
+
+
+@contextlib.contextmanager
+def dealing(*words: str) -> Iterator[str]:
+    """A simulated Angel Eye with its dealer, which must end cleanly; gives its address."""
+    command = [SHOESIM, "angel-eye", "--speed", "50", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=LIMIT_S)
+            assert (process.returncode, err) == (0, "")
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("place", ["pty", "tcp"])
+def test_a_simulated_angel_eye_deals_until_it_is_stopped(place: str, tmp_path: Path) -> None:
+    where = ["--tcp", "0"] if place == "tcp" else ["--port", str(tmp_path / "run" / "shoe")]
+    with dealing(*where) as address:
+        found = asyncio.run(probe(address))
+        assert isinstance(found, FoundForeign), found
+        shown = shoectl("monitor", address, "--driver", "angel-eye", "--count", "20")
+        assert shown.exit_code == 0
+        assert "REPORT" in shown.stdout
+        assert "BAD" not in shown.stdout.splitlines()[-10]
+
+
+def test_an_angel_eye_whose_port_is_taken_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = CliRunner().invoke(cli, ["angel-eye", "--tcp", port], prog_name="shoesim")
+    assert refused.exit_code == 1
+    assert "Address already in use" in complaint(refused)
 
 
 def shoesim(folder: Path, *words: str) -> Result:
