@@ -195,6 +195,25 @@ def test_the_dealers_cards_are_not_shown_while_a_forfeited_hand_is_on_the_table(
 
 
 @clause("11.D(1)")
+def test_a_hand_that_still_plays_or_has_a_side_wager_stays_until_the_dealers_cards_are_shown() -> None:
+    house = a_table()
+    bet(house, 1, ante=5, ante_bonus=5)
+    bet(house, 2, ante=5, ante_bonus=5, dragon_wager=2)
+    bet(house, 3, ante=5, ante_bonus=5)
+    house.deal((1, 2, 3, 4))
+    house.ask(act.DecideHand, target="seat1", choice="play")
+    house.ask(act.DecideHand, target="seat2", choice="forfeit")
+    house.ask(act.PlayersActed)
+    for seat in ("seat1", "seat2", "seat3"):  # no decision of seat 3 was recorded: it has played
+        refused = house.refused(act.CollectHand, target=seat)
+        assert (refused.clause, refused.data["reason"]) == (("11.D(1)",), "a wager still needs these cards")
+    house.ask(act.CollectHand, target="seat4")  # of which only the dealer knows whether it was forfeited
+    house.ask(act.RevealDealer)
+    assert {one["hand"] for one in house.find("round.settled")[0].data["payments"]} == {"seat1", "seat2", "seat3"}
+    same_after_snapshot(house)
+
+
+@clause("11.D(1)")
 def test_without_recorded_wagers_the_dealer_knows_which_forfeited_hands_stay() -> None:
     house = a_table()
     house.deal((1, 4))

@@ -344,12 +344,16 @@ def collect(d: Decision, act: CollectHand) -> Refusal | None:
 
 
 def _collected_too_early(state: State, round_: Round, target: str) -> Refusal | None:
-    """Refuse to collect a hand while the players decide, unless it is out of the round; or in a void round."""
+    """Refuse to collect a hand before the hidden cards are shown, unless it is out of the round; or in a void round."""
     if state.table is TableState.VOIDING:
         return Refusal("the round is void", "all its cards are gathered", (Rule.COLLECT_HANDS,))
-    if state.table is not TableState.ACTING or target in hands_out(state, round_):
+    if state.table not in (TableState.ACTING, TableState.REVEALING) or target in hands_out(state, round_):
         return None
     wanted = any(one.hand == target for one in round_.decisions)
+    if state.table is TableState.REVEALING:
+        wanted = wanted or target in state.bets
+        if not wanted:
+            return None  # only the dealer knows whether it was forfeited
     reason = "a wager still needs these cards" if wanted else f"{place_name(target)} is still playing"
     return Refusal(reason, "the hand was forfeited, and no wager needs its cards", (Rule.HANDS_OUT,))
 
