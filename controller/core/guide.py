@@ -68,7 +68,6 @@ _LOAD = {
 _CLOCKWISE = "Cards are dealt clockwise, starting at the dealer's left."
 _LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)
 
-
 _PROMPTS: dict[StepType, tuple[str, str]] = {  # of a game that has none of its own
     StepType.ACT: ("Ask each player to decide.", "Report it when all have acted."),
     StepType.REVEAL: ("Show the dealer's cards.", "All players have acted."),
@@ -435,9 +434,10 @@ def _acting(state: State, now_ms: int) -> Step | None:
     asked = asked_stacks(state, round_) if game.must_decide else []
     if asked:
         return _enter(asked[0].target, "The shoe has been asked which they are, and has not answered.")
-    acted: Offer = {"action": "players_acted"}
     text, why = game.prompts.get(StepType.ACT, _PROMPTS[StepType.ACT])
-    return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (acted,))
+    if round_.decisions and turn_of(state, round_) is None:
+        text, why = "Report that all players have acted.", "Every decision has been entered."
+    return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), ({"action": "players_acted"},))
 
 
 def _revealing(state: State, now_ms: int) -> Step | None:

@@ -83,6 +83,20 @@ def test_the_play_wager_is_as_much_as_the_ante() -> None:
     house.refused(act.DecideHand, target="seat4", choice="play", number=5)  # no ante was recorded there
 
 
+def test_once_every_decision_is_entered_nobody_is_asked_again() -> None:
+    house = a_table()
+    bet(house, 1, ante=5, ante_bonus=5)
+    house.deal((1, 4))
+    house.stub()
+    for seat in ("seat1", "seat4"):
+        assert house.table.next_step().text == f"Ask seat {seat[-1]} to play or forfeit."
+        house.ask(act.DecideHand, target=seat, choice="play")
+    step = house.table.next_step()
+    assert (step.text, step.do) == ("Report that all players have acted.", ({"action": "players_acted"},))
+    house.ask(act.TakeBackDecision)
+    assert house.table.next_step().text == "Ask seat 4 to play or forfeit."
+
+
 @clause("7.F(2)(3)", "7.F(4)")
 @pytest.mark.parametrize(
     ("wager", "found"), [("three card bonus", "7.F(2)(3)"), ("dragon wager", "7.F(2)(3)"), ("progressive", "7.F(4)")]
