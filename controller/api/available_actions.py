@@ -51,6 +51,7 @@ from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.opening import LONGEST_NAME, packed_counts
 from controller.core.rules.play import cards_wanted
+from controller.core.rules.script import options_of
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import Round, State, decode, encode, requestable_rounds
 from controller.core.table import Table
@@ -209,9 +210,18 @@ def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -
         return _left(state)
     if name == "target" and kind in _HANDS and state.round:
         return [choice for choice in choices if _HANDS[kind](state, state.round, choice)] or choices
+    if name == "bet":
+        return _bets_to_ask_for(state)
     if name not in ("deck", "device"):
         return choices
     return [choice for choice in choices if not why_not(state, kind.leads_to, **{name: choice})] or choices
+
+
+def _bets_to_ask_for(state: State) -> list[str]:
+    """The bets that the house offers, and those that were recorded all the same: they can be taken back."""
+    game = described(state.setup.game)
+    offered = game.offered(options_of(state)) if game.offered else game.bets
+    return [bet for bet in game.bets if bet in offered or any(bet in placed for placed in state.bets.values())]
 
 
 def _left(state: State) -> list[str]:

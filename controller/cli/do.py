@@ -49,7 +49,9 @@ def _complete_field(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def _choices(field: dict[str, Any]) -> list[str]:
-    return ["yes", "no"] if field["type"] == "boolean" else [str(choice) for choice in field.get("choices") or ()]
+    """What makes sense now; the rules may allow nothing of it."""
+    found = field.get("possible") or field.get("choices") or ()
+    return ["yes", "no"] if field["type"] == "boolean" else [str(choice) for choice in found]
 
 
 # --- do -------------------------------------------------------------------------------------------------------------
@@ -168,13 +170,13 @@ _TYPED = {
     "cards": ("CARD,CARD,…", '"ace of spades,ten of hearts"'),
     "boolean": ("yes|no", "yes"),
     "string": ("TEXT", '"the card room"'),
-    "choice": ("NAME", "red-1"),
+    "choice": ("NAME", "NAME"),
 }
-_NAMED = {"deck": ("NAME", "red-1")}  # a field of type string that is a name
+_NAMED = {"deck": ("NAME", "red-1"), "reason": ("TEXT", '"a player disputes it"')}
 
 
 def _typed(field: dict[str, Any]) -> tuple[str, str]:
-    choices = [str(choice) for choice in field.get("choices") or ()]
+    choices = _choices(field) if field["type"] != "boolean" else []
     if choices and field["type"] == "cards":
         return _TYPED["cards"][0], shlex.quote(",".join(choices[:2]))
     if choices and field["type"] != "integers":

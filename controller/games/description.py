@@ -83,6 +83,7 @@ class Description:
     options_fault: Callable[[dict[str, Any]], str] = _no_fault
     ask_for_bets: str = "Take the bets, then announce: no more bets."
     bets: tuple[str, ...] = ()  # whose amounts can be recorded
+    offered: Callable[[dict[str, Any]], Sequence[str]] | None = None  # by the house; all, if not given
     bet_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why this bet cannot be made now
     bets_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why the bets of this hand do not fit together
     seats_fault: Callable[[RoundRecord], str] = _no_seats_fault  # why these seats cannot play the next round

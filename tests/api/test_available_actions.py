@@ -127,6 +127,16 @@ def test_a_form_offers_only_the_decks_that_an_action_fits() -> None:
     assert "possible" not in listed["remove_deck"]["fields"][0], "both can leave"
 
 
+def test_a_form_offers_only_the_bets_that_the_house_offers() -> None:
+    house = House(Setup(options={"three_card_bonus": "", "two_areas": True})).open()
+    bets = possible(house)["record_bet"]["fields"][1]
+    assert bets["possible"] == ["dragon wager", "ante", "ante bonus", "second area of seat"]
+    house.ask(act.RecordBet, seat=1, bet="progressive wager", amount=5)
+    assert "progressive wager" in possible(house)["record_bet"]["fields"][1]["possible"], "it can be taken back"
+    everything = {"progressive": [{"outcome": "three tigers", "amount": 50}], "two_areas": True}
+    assert "possible" not in possible(House(Setup(options=everything)).open())["record_bet"]["fields"][1]
+
+
 def test_a_correction_names_the_count_that_it_would_replace() -> None:
     house = House().open()
     house.deal((2, 5))

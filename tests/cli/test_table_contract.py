@@ -250,9 +250,17 @@ def test_what_an_event_says_cannot_steer_the_terminal(daemon: ContractDaemon) ->
 
 def test_do_lists_the_actions(daemon: ContractDaemon) -> None:
     person = {"name": "person", "type": "choice", "required": True, "choices": []}
-    daemon.answers["/api/v1/actions"]["actions"][0]["fields"].append(person)
+    device = {
+        "name": "device",
+        "type": "choice",
+        "required": True,
+        "choices": ["shuffler", "shoe"],
+        "possible": ["shoe"],
+    }
+    daemon.answers["/api/v1/actions"]["actions"][0]["fields"] += [person, device]
     text = shoectl("do").stdout
-    assert "+ cut_deck deck=red-1|blue-1 depth=NUMBER person=NAME\n" in text
+    assert "+ cut_deck deck=red-1|blue-1 depth=NUMBER person=NAME device=shoe\n" in text
+    assert "For example: shoectl do cut_deck deck=red-1 depth=20 person=NAME device=shoe\n" in text
     assert "- close_bets [seats=N,N,…]\n" in text
     assert "not now: no deck is ready (8.C); possible when a deck was cut" in text
     assert "Say how the inspection went. By: dealer." in text

@@ -60,6 +60,18 @@ def _wagers(bets: Mapping[str, int]) -> SeatWagers:
     return SeatWagers(**{_FIELDS[bet]: amount for bet, amount in bets.items() if bet != SECOND_AREA})
 
 
+def _offered(options: dict[str, Any]) -> list[str]:
+    """The bets that people are asked for; whoever records another is refused when the bets are closed."""
+    chosen = _chosen(options)
+    left_out = {
+        DragonPokerBet.THREE_CARD_BONUS: not chosen.three_card_bonus,
+        DragonPokerBet.DRAGON_WAGER: not chosen.dragon_wager,
+        DragonPokerBet.PROGRESSIVE: not chosen.progressive,
+        SECOND_AREA: not chosen.two_areas,
+    }
+    return [bet for bet in DESCRIPTION.bets if not left_out.get(bet)]
+
+
 def _bets_fault(record: RoundRecord, hand: str) -> str:
     bets = record.wagers[hand]
     return wager_fault(_wagers(bets), _chosen(record.options)) or _areas_fault(record, bets.get(SECOND_AREA, 0))
@@ -205,6 +217,7 @@ DESCRIPTION = Description(
     options=msgspec.to_builtins(DragonPokerOptions()),
     options_fault=_options_fault,
     bets=(*BETS, SECOND_AREA),
+    offered=_offered,
     bets_fault=_bets_fault,
     seats_fault=_seats_fault,
     turn=_turn,
