@@ -83,6 +83,40 @@ def test_the_play_wager_is_as_much_as_the_ante() -> None:
     house.refused(act.DecideHand, target="seat4", choice="play", number=5)  # no ante was recorded there
 
 
+def test_bets_are_closed_for_the_seats_that_are_named() -> None:
+    house = a_table()
+    refused = house.refused(act.CloseBets)
+    assert refused.data["reason"] == "nobody has wagered"
+    bet(house, 1, ante=5, ante_bonus=5)
+    refused = house.refused(act.CloseBets)
+    assert refused.data["reason"] == "no seat has been named for this round"
+    assert refused.data["possible_when"] == "the seats that have wagered are named"
+    assert house.refused(act.CloseBets, seats=(1, 1)).data["reason"] == "a seat is named twice"
+    assert house.refused(act.CloseBets, seats=(1, 7, 7)).data["reason"] == "the table has seats 1 to 6"
+
+
+def test_cards_that_are_known_are_not_entered_again() -> None:
+    house = a_table()
+    house.deal((1,))
+    hidden = house.refused(act.EnterCards, target="seat1", kinds=("rabbit",) * 3)
+    assert hidden.data["reason"] == "no card of seat 1 is to be entered"
+    house.ask(act.PlayersActed)
+    house.ask(act.RevealDealer)
+    known = house.refused(act.EnterCards, target="seat1", kinds=("rabbit",) * 3)
+    assert known.data["reason"] == "the cards of seat 1 are known"
+
+
+def test_a_round_is_not_settled_without_a_hand_that_was_collected_too_early() -> None:
+    house = House(Setup(backs=("red",))).open()
+    bet(house, 1, ante=5, ante_bonus=5)
+    house.deal((1,))
+    house.ask(act.PlayersActed)
+    house.ask(act.RevealDealer)
+    house.ask(act.CollectHand, target="seat1")
+    house.ask(act.EnterCards, target="dealer", kinds=("rabbit", "rabbit", "monkey"))
+    assert house.find("round.settled")[0].data["result"] == "not by the table: the cards of seat 1 are not known"
+
+
 def test_once_every_decision_is_entered_nobody_is_asked_again() -> None:
     house = a_table()
     bet(house, 1, ante=5, ante_bonus=5)

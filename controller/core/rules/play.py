@@ -132,9 +132,10 @@ def enter_cards(d: Decision, act: EnterCards) -> Refusal | None:
     round_ = d.round
     wanted = cards_wanted(d.state, round_, act.target)
     if wanted < 1:
-        return Refusal(
-            f"no card of {place_name(act.target)} is to be entered", "cards were turned over and not entered"
-        )
+        hand, there = place_name(act.target), d.state.decks[round_.deck].cards.get(act.target, 0)
+        known = there and len(round_.kinds.get(act.target, ())) == there
+        reason = f"the cards of {hand} are known" if known else f"no card of {hand} is to be entered"
+        return Refusal(reason, "cards were turned over and not entered")
     if len(act.kinds) != wanted:
         return Refusal(
             f"{plural(wanted, 'card')} of {place_name(act.target)} are to be entered", "all of them are named"

@@ -23,11 +23,10 @@ from controller.games.rulebook import Rule
 @enforces(Rule.SEATS)
 def invalid_seats(state: State, seats: tuple[int, ...]) -> Refusal | None:
     """Refuse seats that the table does not have, or that are named twice."""
-    if all(1 <= seat <= state.setup.seats for seat in seats) and len(set(seats)) == len(seats):
-        return None
-    return Refusal(
-        f"the table has seats 1 to {state.setup.seats}", "each seat is one of these and is named once", (Rule.SEATS,)
-    )
+    reason = "" if len(set(seats)) == len(seats) else "a seat is named twice"
+    if not all(1 <= seat <= state.setup.seats for seat in seats):
+        reason = f"the table has seats 1 to {state.setup.seats}"
+    return Refusal(reason, "seats of this table are named, each once", (Rule.SEATS,)) if reason else None
 
 
 @handles(Wager)
@@ -112,6 +111,8 @@ def _too_few(state: State, seats: tuple[int, ...]) -> Refusal | None:
         return None
     reason = "nobody has wagered" if not seats else f"{plural(len(seats), 'player')} cannot play"
     wanted = "a player has wagered" if fewest == 1 else f"at least {fewest} players play"
+    if not seats and state.bets:
+        reason, wanted = "no seat has been named for this round", "the seats that have wagered are named"
     return Refusal(reason, wanted, (Rule.DEAL_STACKS,))
 
 

@@ -287,8 +287,9 @@ def _round_fault(
         return "the dealer's cards are not known"
     if not hands.keys() <= wagers.keys() == decisions.keys():
         return "every seat needs a hand, wagers and a decision"
-    if wagers.keys() - hands.keys() - set(hands_to_rack_at_once(wagers, decisions)):
-        return "every seat needs a hand, wagers and a decision"
+    unknown = wagers.keys() - hands.keys() - set(hands_to_rack_at_once(wagers, decisions))
+    if unknown:
+        return f"the cards of {min(unknown).replace('seat', 'seat ')} are not known"
     for seat, placed in wagers.items():
         fault = wager_fault(placed, options)
         if fault:
