@@ -30,7 +30,7 @@ from controller.cli.journal_option import (
 )
 from controller.cli.options import json_option
 from controller.cli.progress import Progress
-from controller.cli.table_text import clauses
+from controller.cli.table_text import clauses, settlement
 from controller.core.events import UnreadableEvent
 from controller.core.events.event import Entry
 from controller.core.history import impact, rebuild
@@ -215,22 +215,12 @@ def _played(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _settlement(settled: dict[str, Any] | None, hands: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the table worked out: the result, each hand's own, every payment in order, and what each hand has in all."""
+    """What the table worked out, and when."""
     if settled is None:
         return
     result = f": {settled['result']}" if settled["result"] else ""
     yield "settled", f"{_at(settled['ts'])}{result}{clauses(settled['clause'])}"
-    for one in settled["results"]:
-        yield "result", f"{place_name(one['hand'])}: {one['text']}"
-    totals: dict[str, int] = {}
-    for one in settled["payments"]:
-        other = f" from {place_name(one['other'])}" if one["other"] else ""
-        yield "paid", f"{place_name(one['hand'])}, {one['bet']}, {one['outcome']}: {one['net']:+d}{other}"
-        totals[one["hand"]] = totals.get(one["hand"], 0) + one["net"]
-        if one["other"] in hands:
-            totals[one["other"]] = totals.get(one["other"], 0) - one["net"]
-    for hand, net in totals.items():
-        yield "in all", f"{place_name(hand)}: {net:+d}"
+    yield from settlement(settled, hands)
 
 
 def _at(ts: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from controller.cli import terminal
 from controller.core.actions import Action, Role
+from controller.core.names import place_name
 from controller.core.step import ACTIONS
 
 _BY_WHOM = {field.name for field in msgspec.structs.fields(Action)}  # fields that nobody enters
@@ -41,6 +42,7 @@ def table_lines(table: dict[str, Any], now_ms: int | None = None) -> Iterator[Te
     yield from command_lines(table["step"])
     if table.get("round"):
         yield from _round(table["round"], table["method"])
+    yield from _game(table)
     for step in table.get("void_steps") or ():
         yield _line(f"  void   {_checkbox(step)} {step['text']}", "red")
     yield from _warnings(table["warnings"])
@@ -115,6 +117,37 @@ def _round(playing: dict[str, Any], method: str) -> Iterator[TextLine]:
     stacks = [f"{one['target']} {one['cards']} ({one['state'].replace('_', ' ')})" for one in playing["stacks"]]
     if stacks:
         yield _line(f"  stacks {', '.join(stacks)}")
+
+
+def _game(table: dict[str, Any]) -> Iterator[TextLine]:
+    """What the game of this round is about: bets, cards that are face up, and the result."""
+    hands = table.get("hands") or ()
+    for hand in hands:
+        if hand["bets"]:
+            bets = ", ".join(f"{bet} {amount}" for bet, amount in hand["bets"].items())
+            yield _line(f"  bets   {place_name(hand['name'])}: {bets}")
+    for hand in hands:
+        if hand["kinds"]:
+            yield _line(f"  cards  {place_name(hand['name'])}: {', '.join(hand['kinds'])}")
+    settled, playing = table.get("settled"), table.get("round")
+    if settled and playing and settled["round"] == playing["number"] and not playing["void"]:
+        for label, text in settlement(settled, [hand["name"] for hand in hands]):
+            yield _line(f"  {label:<6} {text}", bold=label == "paid")
+
+
+def settlement(settled: dict[str, Any], hands: Container[str]) -> Iterator[tuple[str, str]]:
+    """The result of each hand, every payment in order, and what each hand has in all."""
+    for one in settled["results"]:
+        yield "result", f"{place_name(one['hand'])}: {one['text']}"
+    totals: dict[str, int] = {}
+    for one in settled["payments"]:
+        other = f" from {place_name(one['other'])}" if one["other"] else ""
+        yield "paid", f"{place_name(one['hand'])}, {one['bet']}, {one['outcome']}: {one['net']:+d}{other}"
+        totals[one["hand"]] = totals.get(one["hand"], 0) + one["net"]
+        if one["other"] in hands:
+            totals[one["other"]] = totals.get(one["other"], 0) - one["net"]
+    for hand, net in totals.items():
+        yield "in all", f"{place_name(hand)}: {net:+d}"
 
 
 def _warnings(warnings: list[dict[str, Any]]) -> Iterator[TextLine]:

@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from controller.api.history import find_round
+from controller.api.table_view import table_view
+from controller.cli.table_text import table_lines
 from controller.core import actions as act
 from controller.core.names import place_name
 from controller.core.setup import Setup
@@ -91,3 +93,34 @@ def test_a_round_of_dragon_poker_can_be_settled_again_from_what_was_recorded(tmp
         assert f" result {place_name(one['hand'])}: {one['text']}\n" in text
     for target, kinds in found["entered"].items():
         assert f" entered {place_name(target)}: {', '.join(kinds)}\n" in text
+
+
+def status(house: House) -> list[str]:
+    """The lines of `shoectl status` about the round."""
+    view = table_view(house.state, house.now_ms)
+    return [line.text for line in table_lines(view | {"name": "", "simulated": False, "journal": {"ok": True}})]
+
+
+def test_the_status_says_what_to_pay_while_the_hands_are_on_the_table(tmp_path: Path) -> None:
+    game = GAMES["dragon-poker"]
+    house = House(tmp_path / "journal.db", Setup(Method.MANUAL_SHOE, ("red",), None, game=game.game), seed=3)
+    people = People(house)
+    assert people.open()
+    for bet, amount in BETS["dragon-poker"].items():
+        assert taken(people.perform(act.RecordBet, seat=3, bet=bet, amount=amount))
+    assert "  bets   seat 3: ante 5, ante bonus 5, three card bonus 2, dragon wager 1" in status(house)
+    assert people.close_bets((1, 3))
+    while not (house.state.round and house.state.round.acted):
+        assert people.chore()
+    assert not [line for line in status(house) if line.startswith(("  cards ", "  paid "))]
+    while house.state.settled is None:
+        assert people.chore()
+    round_ = house.state.round
+    assert round_
+    assert f"  cards  seat 3: {', '.join(round_.kinds['seat3'])}" in status(house)
+    payments = [f"  paid   seat 3, {one.bet}, {one.outcome}: {one.net:+d}" for one in round_.payments]
+    assert [line for line in status(house) if line.startswith("  paid ")] == payments != []
+    assert f"  in all seat 3: {sum(one.net for one in round_.payments):+d}" in status(house)
+    assert people.work(limit_s=DAY_S)
+    assert not [line for line in status(house) if line.startswith(("  cards ", "  paid ", "  bets "))]
+    house.close()
