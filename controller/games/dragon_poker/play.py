@@ -223,7 +223,10 @@ DESCRIPTION = Description(
     turn=_turn,
     decide=_decide,
     hands_out=_hands_out,
-    hidden=(Hidden("all hands", (StepType.REVEAL,), "with the dealer's cards, after all players have acted"),),
+    hidden=(
+        Hidden("the hands on the table", (StepType.REVEAL,), "with the dealer's cards, after all players have acted"),
+        Hidden("hands that were forfeited and collected before"),
+    ),
     shown=_shown,
     settle=_settle,
     results=_results,
