@@ -329,6 +329,14 @@ backs = ["red", "blue"]         # one colour per deck; two decks require a shuff
 seats = 6
 hold_dealer = false             # keep the dealer's stack in the shoe until the players have acted (10.B(3)(4))
 
+# [table.options]               # what the house chooses in this game; these are the defaults
+# ante_bonus = "A"              # paytable A or B (12.B)
+# three_card_bonus = "A"        # paytable A or B (12.C); "" if it is not offered
+# dragon_wager = "A"            # paytable A (12.D); "" if it is not offered
+# progressive = []              # lines such as { outcome = "three phoenix", amount = 500 } (7.F(4))
+# jackpot = 0                   # with which the jackpot begins
+# two_areas = false             # whether a player may wager on two adjacent betting areas (7.G)
+
 # [table.limits]                # milliseconds; these are the defaults
 # shuffle_ms = 180000           # 10000 to 900000; how long a cycle may take, instead of what the device itself states
 # deliver_ms = 30000            # 1000 to 300000

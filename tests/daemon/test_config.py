@@ -9,7 +9,7 @@ import pytest
 
 from controller.core.setup import RANGES_MS, Limits, Setup
 from controller.daemon.config import EXAMPLE, Config, ConfigError, parse_config, read_config
-from controller.games import DRAGON_POKER
+from controller.games import DRAGON_POKER, described
 from controller.games.game import Method
 
 GOOD = '[shuffler]\nport = "/dev/a"\n[shoe]\nport = "/dev/b"\n'
@@ -79,6 +79,13 @@ def test_the_example_is_good_and_says_the_defaults() -> None:
     plain = parse_config('[shuffler]\nport = "/dev/shoed/shuffler"\n[shoe]\nport = "/dev/shoed/shoe"\n[screen]\n', "x")
     assert config == plain
     assert config == Config(shuffler=config.shuffler, shoe=config.shoe, screen=config.screen)
+
+
+def test_the_example_names_all_that_the_house_may_choose_with_its_defaults() -> None:
+    chosen = EXAMPLE[EXAMPLE.index("# [table.options]") : EXAMPLE.index("# [table.limits]")]
+    uncommented = "".join(line.removeprefix("# ") for line in chosen.splitlines(keepends=True))
+    config = parse_config(EXAMPLE.replace(chosen, uncommented), "example")
+    assert config.table.options == {**described(DRAGON_POKER).options, "progressive": []}
 
 
 @pytest.mark.parametrize("name", ["dragon-poker", "dragon_poker"])
