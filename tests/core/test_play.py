@@ -106,6 +106,23 @@ def test_cards_that_are_known_are_not_entered_again() -> None:
     assert known.data["reason"] == "the cards of seat 1 are known"
 
 
+@clause("3.A(1)(3)")
+def test_cards_that_the_deck_does_not_have_are_not_entered() -> None:
+    house = House(Setup(backs=("red",))).open()
+    bet(house, 1, ante=5, ante_bonus=5)
+    house.deal((1,))
+    house.ask(act.PlayersActed)
+    house.ask(act.RevealDealer)
+    twice = house.refused(act.EnterCards, target="seat1", kinds=("gold dragon", "gold dragon", "tiger"))
+    assert (twice.clause, twice.data["reason"]) == (("3.A(1)(3)",), "2 cards are gold dragon, but this deck has 1")
+    house.ask(act.EnterCards, target="seat1", kinds=("gold dragon", "red dragon", "red dragon"))
+    again = house.refused(act.EnterCards, target="dealer", kinds=("gold dragon", "tiger", "tiger"))
+    assert (again.clause, again.data["reason"]) == (("3.A(1)(3)",), "the gold dragon was dealt before")
+    again = house.refused(act.EnterCards, target="dealer", kinds=("red dragon", "red dragon", "tiger"))
+    assert again.data["reason"] == "4 cards are red dragon, but this deck has 3"
+    assert again.data["possible_when"] == "another card is entered"
+
+
 def test_a_round_is_not_settled_without_a_hand_that_was_collected_too_early() -> None:
     house = House(Setup(backs=("red",))).open()
     bet(house, 1, ante=5, ante_bonus=5)

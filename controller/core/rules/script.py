@@ -14,7 +14,7 @@ from controller.core.events.rounds import PlannedStack
 from controller.core.machines import TableState
 from controller.core.names import place_name
 from controller.core.refusal import Refusal
-from controller.core.rules.guards import SOURCE
+from controller.core.rules.guards import SOURCE, has_rule
 from controller.core.state import DealtStack, Round, State
 from controller.games import described, rulebook_of
 from controller.games.description import StepType
@@ -162,7 +162,7 @@ def hand_with_wrong_bets(state: State) -> tuple[str, Refusal] | None:
     return None
 
 
-@enforces(Rule.FOREIGN_CARD)
+@enforces(Rule.FOREIGN_CARD, Rule.DECK_COMPOSITION)
 def unknown_cards(state: State, kinds: Sequence[str], instead_of: Sequence[str] = ()) -> Refusal | None:
     """Refuse cards that the game does not have, or of which all have been seen since the shuffle.
 
@@ -175,11 +175,14 @@ def unknown_cards(state: State, kinds: Sequence[str], instead_of: Sequence[str] 
             return Refusal(f"{kind!r} is not a card of {game.name}", "a card of this game is entered")
         copies = game.copies[game.kinds.index(kind)]
         seen = deck.seen.get(kind, 0) - list(instead_of).count(kind) if deck else 0
-        if deck and seen + list(kinds).count(kind) > copies:
+        number = seen + list(kinds).count(kind)
+        if deck and number > copies:
             reason = f"the {kind} was dealt before" if copies == 1 else f"every {kind} of this deck was dealt before"
-            return Refusal(
-                reason,
-                "another card is entered, or a foreign card is reported",
-                (Rule.FOREIGN_CARD,),
-            )
+            if seen < copies:
+                reason = f"{number} cards are {kind}, but this deck has {copies}"
+            if has_rule(state, Rule.FOREIGN_CARD):
+                wanted, rule = "another card is entered, or a foreign card is reported", Rule.FOREIGN_CARD
+            else:
+                wanted, rule = "another card is entered", Rule.DECK_COMPOSITION
+            return Refusal(reason, wanted, (rule,))
     return None
