@@ -101,7 +101,7 @@ class Deck(msgspec.Struct):
     rounds_uncounted: int = 0  # its own rounds since its cards were last counted
     brought_by: str = ""
     seen: dict[str, int] = {}  # how many of each kind were dealt face up since it was shuffled
-    begun: bool = False  # a round was dealt from it since it was shuffled
+    first_round: int = 0  # that was dealt from it since it was shuffled; 0: none
     rounds_left: int = -1  # after its cut card has come out
     came_from: str = ""  # where a prepared deck was inspected and shuffled
 
@@ -146,7 +146,6 @@ class Round(msgspec.Struct):
     stock_outside: bool = False  # the new stock is not in the automated shoe yet
     button: int = 0  # the seat that has it
     button_before: int = 0  # the seat that had it in the round before
-    first: bool = False  # the first round of a deck since its shuffle
     last: bool = False  # the last round of a deck that lasts several
     keeps: bool = False  # it is void, and the cards that are left to deal stay where they are
     settled: bool = False

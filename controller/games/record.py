@@ -28,7 +28,7 @@ class RoundRecord(msgspec.Struct, frozen=True):
     kinds: dict[str, tuple[str, ...]]  # the cards of each hand that were seen, in order
     decisions: tuple[Decided, ...] = ()
     wagers: dict[str, dict[str, int]] = {}  # by the hand of the seat, then by the bet
-    first: bool = False  # the first round of a deck since its shuffle
+    first_round: int = 0  # that was dealt from the deck since its shuffle; 0: none yet
     stock: int = 0  # cards left where cards are dealt from
     discards: int = 0  # cards that were exchanged
     options: dict[str, Any] = {}  # what the house has chosen in the configuration

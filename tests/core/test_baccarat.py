@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from controller.api.game_view import game_view
 from controller.core import actions as act
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, setup_fault
@@ -75,6 +76,12 @@ def play(house: House, codes: str) -> None:
 def results(house: House) -> list[str]:
     """Who has won in this session so far."""
     return [ended["result"] for ended in house.state.carried["session"]]
+
+
+def bead_plate(house: House) -> list[str]:
+    """The results on the screen."""
+    (board,) = [block for block in game_view(house.state)["board"] if block["label"] == "Bead plate"]
+    return [cell["mark"] for cell in board["cells"]]
 
 
 # --- the pack -------------------------------------------------------------------------------------------------------
@@ -193,6 +200,31 @@ def test_a_shoe_lasts_until_its_cut_card_and_then_the_other_pack_is_dealt_from()
                 house.ask(act.RemoveStub)
             house.work()
         assert left[-3] > left[-2] > 104 >= left[-1], "the round in which the cut card is reached, and one more"
+
+
+def test_the_scoreboards_begin_again_with_each_shoe_even_if_its_first_round_is_void() -> None:
+    house = House(a_setup(backs=("red", "blue"), burn_cards=0, rounds_after_cut_card=0)).open()
+    play(house, PLAYER_WINS)
+    house.ask(act.CloseBets, (1,))
+    house.ask(act.ReportCutCard)
+    deal(house, PLAYER_WINS)
+    house.ask(act.CollectAll)
+    assert bead_plate(house) == ["player", "player"]
+    house.ask(act.RemoveStub)
+    house.work()
+    assert house.state.due == "blue"
+    assert bead_plate(house) == []
+    house.ask(act.CloseBets, (1,))
+    deal(house, PLAYER_WINS)
+    assert bead_plate(house) == ["player"]
+    house.ask(act.ReportWrongNumber, target="banker", cards=3)
+    house.ask(act.ReturnWagers)
+    house.ask(act.CollectAll)
+    assert bead_plate(house) == []
+    play(house, BANKER_WINS)
+    assert bead_plate(house) == ["banker"]
+    assert results(house) == ["player", "player", "banker"], "the session goes on from shoe to shoe"
+    same_after_snapshot(house)
 
 
 # --- irregularities ---------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def _by_hand(state: State, event: DeckShuffledByHand) -> None:
 
 def _fresh(deck: Deck) -> None:
     """It is being shuffled: which of its cards were seen means nothing any more."""
-    deck.seen, deck.begun, deck.rounds_left = {}, False, -1
+    deck.seen, deck.first_round, deck.rounds_left = {}, 0, -1
 
 
 @changes(CountAccepted)

@@ -55,7 +55,7 @@ def _round(state: State, event: RoundStarted) -> None:
     state.rounds = event.round
     state.rounds_uncounted += 1
     deck = state.decks[event.deck]
-    state.round.first, deck.begun = not deck.begun, True
+    deck.first_round = deck.first_round or event.round
     deck.rounds_left = max(deck.rounds_left - 1, -1)
     deck.counted = deck.counted and state.setup.game.keeps_dealing  # until its next shuffle
     deck.rounds_uncounted += 1

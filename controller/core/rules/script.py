@@ -15,7 +15,7 @@ from controller.core.machines import TableState
 from controller.core.names import place_name
 from controller.core.refusal import Refusal
 from controller.core.rules.guards import SOURCE, has_rule
-from controller.core.state import DealtStack, Round, State
+from controller.core.state import DealtStack, Round, State, due_deck
 from controller.games import described, rulebook_of
 from controller.games.description import StepType
 from controller.games.game import Deal
@@ -43,7 +43,8 @@ def then(state: State, step: StepType) -> str:
 
 def record_of(state: State, round_: Round) -> RoundRecord:
     """What is known of a round, for the functions of its game."""
-    cards = state.decks[round_.deck].cards if round_.deck in state.decks else {}
+    deck = state.decks.get(round_.deck)
+    cards = deck.cards if deck else {}
     hands = dict.fromkeys(stack.target for stack in round_.plan if stack.target != ledger.DISCARDS)
     return RoundRecord(
         seats=tuple(round_.seats),
@@ -55,7 +56,7 @@ def record_of(state: State, round_: Round) -> RoundRecord:
         discards=cards.get(ledger.DISCARDS, 0),
         options=options_of(state),
         carried=state.carried,
-        first=round_.first,
+        first_round=deck.first_round if deck else 0,
         method=str(round_.method),
         button=round_.button,
         reshuffles=round_.reshuffles,
@@ -66,11 +67,13 @@ def record_of(state: State, round_: Round) -> RoundRecord:
 
 def record_between(state: State) -> RoundRecord:
     """What is known between two rounds."""
+    deck = state.decks.get(due_deck(state))
     return RoundRecord(
         seats=(),
         held={},
         kinds={},
         wagers=state.bets,
+        first_round=deck.first_round if deck else 0,
         options=options_of(state),
         carried=state.carried,
         now_ms=state.now_ms,

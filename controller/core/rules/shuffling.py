@@ -226,7 +226,7 @@ def recut(d: Decision, act: RequireRecut) -> Refusal | None:
     refusal = _locked_out(d.state, act.deck) or _never_cut(d.state)
     if refusal:
         return refusal
-    dealt = deck.begun and d.state.setup.game.keeps_dealing
+    dealt = deck.first_round and d.state.setup.game.keeps_dealing
     if dealt or not deck.by_hand or deck.state not in (DeckState.CUT, DeckState.LOADED):
         return Refusal("this deck has not been cut", "it has been cut and no card has been dealt", (Rule.RECUT,))
     if deck.state is DeckState.CUT:

@@ -151,7 +151,7 @@ def in_dealing_order(seats: tuple[int, ...], button: int, most: int = 0) -> list
 def _plan(state: State, seats: list[int]) -> list[PlannedStack]:
     """Who gets how many cards, in which order: seats clockwise."""
     game, plan = state.setup.game, list[PlannedStack]()
-    if game.burnt and not state.decks[due_deck(state)].begun:
+    if game.burnt and not state.decks[due_deck(state)].first_round:
         plan.append(PlannedStack(ledger.BURNT, game.burnt))
     deals = described(game).deals
     programme = (deals(_before_the_deal(state, seats)) if deals else None) or game.programme[state.method]

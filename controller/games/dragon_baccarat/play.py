@@ -123,16 +123,26 @@ def _result(record: RoundRecord) -> str:
 
 
 def _carry(record: RoundRecord) -> dict[str, Any]:
-    """The results of this shoe, and those of this session with the time when it began."""
+    """The results of this shoe with its first round, and those of this session with the time when it began."""
     ended = msgspec.to_builtins(baccarat_result(*_hands(record)))
-    shoe = [] if record.first else record.carried.get("shoe", [])
     session = record.carried.get("session", [])
     since_ms = record.carried.get("since_ms", 0) if session else record.started_ms
-    return {"shoe": [*shoe, ended], "session": [*session, ended], "since_ms": since_ms}
+    return {
+        "shoe": [*_of_this_shoe(record), ended],
+        "first_round": record.first_round,
+        "session": [*session, ended],
+        "since_ms": since_ms,
+    }
 
 
-def _rounds(record: RoundRecord, of: str) -> list[BaccaratResult]:
-    return msgspec.convert(record.carried.get(of, []), list[BaccaratResult])
+def _of_this_shoe(record: RoundRecord) -> list[Any]:
+    """The results since the shuffle: what is remembered may be those of the shoe before."""
+    remembered: list[Any] = record.carried.get("shoe", [])
+    return remembered if record.carried.get("first_round") == record.first_round else []
+
+
+def _session(record: RoundRecord) -> list[BaccaratResult]:
+    return msgspec.convert(record.carried.get("session", []), list[BaccaratResult])
 
 
 def _bet_fault(record: RoundRecord, bet: str) -> str:
@@ -143,17 +153,17 @@ def _bet_fault(record: RoundRecord, bet: str) -> str:
 
 def _session_over(record: RoundRecord) -> bool:
     elapsed_s = (record.now_ms - record.carried.get("since_ms", record.now_ms)) / 1000
-    return session_over(_session_length(record.options), _rounds(record, "session"), elapsed_s)
+    return session_over(_session_length(record.options), _session(record), elapsed_s)
 
 
 def _end_session(record: RoundRecord) -> SessionEnd:
-    rounds = _rounds(record, "session")
+    rounds = _session(record)
     if not rounds:
         return SessionEnd("")
     dragons = {
         hand: {bet: n for bet, n in bets.items() if bet in set(DragonBet)} for hand, bets in record.wagers.items()
     }
-    carried = {"shoe": record.carried.get("shoe", []), "session": []}
+    carried = {**record.carried, "session": []}
     return SessionEnd(" ".join(announcement(rounds)), tuple(settle_dragons(dragons, rounds)), carried)
 
 
@@ -165,7 +175,7 @@ def _board(record: RoundRecord) -> list[BoardBlock]:
     for name, cards in zip((PLAYER, BANKER), _hands(record), strict=True):
         if cards:
             blocks.append(BoardBlock(name.capitalize(), figure=str(hand_points(cards)), hand=name, cards={"": cards}))
-    rounds = _rounds(record, "shoe")
+    rounds = msgspec.convert(_of_this_shoe(record), list[BaccaratResult])
     blocks.append(BoardBlock("Bead plate", cells=_cells(bead_plate(rounds)), rows=ROWS))
     blocks.append(BoardBlock("Big road", cells=_cells(big_road(rounds)), rows=ROWS))
     return blocks
