@@ -196,7 +196,10 @@ def _print_round(found: dict[str, Any]) -> None:
         who = f"{warning['cleared_by']} ({role}), {_at(warning['cleared_ts'])}"
         cleared = f"cleared by {who}" if warning["cleared_ts"] else "not cleared before the next round"
         lines.append(("warning", f"{_at(warning['ts'])}, {warning['text']}{clauses(warning['clause'])}; {cleared}"))
-    lines += _settlement(found["settled"], found["hands"])
+    if void and found["settled"]:
+        lines.append(("result", f"{found['settled']['result'] or 'settled'}; it does not count"))
+    else:
+        lines += _settlement(found["settled"], found["hands"])
     lines.append(("events", f"{found['first_seq']} to {found['last_seq']}"))
     terminal.print_pairs(lines)
 
@@ -209,6 +212,11 @@ def _played(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "decided", f"{_at(one['ts'])}, {place_name(one['target'])}: {spoken(one['choice'])}{what}{mistake}"
     for one in found["reshuffled"]:
         yield "reshuffled", f"{_at(one['ts'])}, stock and discards: {cards(one['cards'])}, by {one['who']}"
+    for one in found["reconstructed"]:
+        yield (
+            "worked out",
+            f"{_at(one['ts'])}, from its cards in order, by {one['who']}: {', '.join(one['kinds'])}",
+        )
     for target, kinds in found["entered"].items():
         if kinds:
             yield "entered", f"{place_name(target)}: {', '.join(kinds)}"

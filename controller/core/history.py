@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from controller.core import ledger
 from controller.core.enforcement import enforces
 from controller.core.events.decks import CountAccepted
 from controller.core.events.event import Entry
@@ -15,6 +16,7 @@ from controller.core.events.play import (
     CardsEntered,
     DecisionTakenBack,
     HandDecided,
+    HandsReconstructed,
     RoundSettled,
     StockReshuffled,
 )
@@ -91,6 +93,7 @@ class _RoundStory:
             "entered": {},
             "decisions": [],
             "reshuffled": [],
+            "reconstructed": [],
             "settled": None,
             "requested": [],
             "collected": [],
@@ -125,6 +128,8 @@ class _RoundStory:
                 self._hidden = {id: one for id, one in self._hidden.items() if one["target"] != event.target}
         elif isinstance(event, CardsEntered | CardsCorrected | HandDecided | DecisionTakenBack | StockReshuffled):
             self._played(entry, event)
+        elif isinstance(event, HandsReconstructed):
+            self._reconstructed(entry, event)
         elif isinstance(event, RoundSettled):
             payments = [msgspec.to_builtins(payment) for payment in event.payments]
             facts["settled"] = {"ts": entry.ts, "clause": list(entry.clause), "result": event.result}
@@ -189,6 +194,25 @@ class _RoundStory:
         if not kinds:
             kinds = next(one for one in reversed(self.facts["stacks"]) if one["target"] == event.target)["kinds"]
         kinds[len(kinds) - len(event.kinds) :] = event.kinds
+
+    def _reconstructed(self, entry: Entry, event: HandsReconstructed) -> None:
+        """The cards in the order in which they were drawn, and whose they are, replace what was recorded before."""
+        facts = self.facts
+        facts["reconstructed"].append({"ts": entry.ts, "kinds": event.kinds, "who": event.who})
+        facts["settled"] = None
+        aside = [ledger.ASIDE] * len(event.hands.get(ledger.ASIDE, ()))
+        planned = [stack.target for stack in event.plan if stack.target != ledger.BURNT]
+        targets = planned[: len(event.kinds) - len(aside)] + aside
+        burnt = [stack for stack in facts["stacks"] if stack["target"] == ledger.BURNT]
+        times = [stack["ts"] for stack in facts["stacks"][len(burnt) :]] + [entry.ts] * len(event.kinds)
+        facts["stacks"] = burnt + [
+            {"ts": ts, "target": target, "cards": 1, "kinds": [kind], "seen": KNOWN}
+            for ts, target, kind in zip(times, targets, event.kinds, strict=False)  # some may not have been drawn
+        ]
+        facts["entered"] = {}
+        for target in planned:
+            facts["hands"][target] = {"cards": targets.count(target), "kinds": [], "seen": ""}
+            self._look_at(target)
 
     def take_cards(self, entry: Entry, event: DealerRevealed | HandsRequested | HandRecognised) -> None:
         """The hands are not hidden any more, or the shoe has said which cards were in one."""

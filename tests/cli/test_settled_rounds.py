@@ -72,6 +72,23 @@ def test_a_settled_round_is_explained_from_a_copied_journal(game: str, tmp_path:
     )
 
 
+def test_the_result_of_a_round_that_is_void_is_shown_without_payments(tmp_path: Path) -> None:
+    game = GAMES["dragon-baccarat-tournament"]
+    house = House(tmp_path / "journal.db", Setup(Method.MANUAL_SHOE, ("red",), None, seats=4, game=game.game), seed=3)
+    people = People(house)
+    assert people.open()
+    assert taken(people.perform(act.RecordBet, seat=1, bet="tie", amount=5))
+    assert people.close_bets((1,))
+    people.enough = lambda: house.state.settled is not None
+    assert people.work(limit_s=DAY_S)
+    assert taken(people.perform(act.ReportWrongNumber, target="banker", cards=4))
+    house.close()
+    text = re.sub(r" +", " ", shoectl("round", "1", "--journal", str(tmp_path / "journal.db")).stdout)
+    assert re.search(r"\n result [^\n]+ wins; it does not count\n", text)
+    assert " paid " not in text
+    assert text.count("\n settled ") == 1, "the void"
+
+
 def test_a_round_of_dragon_poker_can_be_settled_again_from_what_was_recorded(tmp_path: Path) -> None:
     copy, _ = played("dragon-poker", tmp_path)
     found = json.loads(shoectl("round", "1", "--journal", str(copy), "--json").stdout)

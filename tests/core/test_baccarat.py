@@ -9,6 +9,7 @@ import pytest
 
 from controller.api.game_view import game_view
 from controller.core import actions as act
+from controller.core.history import rebuild
 from controller.core.machines import DeckState, TableState
 from controller.core.setup import Setup, setup_fault
 from controller.games import description_named, game_with
@@ -317,6 +318,31 @@ def test_any_card_of_a_round_can_be_corrected_until_the_hands_are_collected() ->
     assert results(house) == ["player"]
     assert house.refused(act.CorrectCards, target="banker", kinds=kinds("9h"))
     same_after_snapshot(house)
+
+
+@clause("5.2", game="dragon-baccarat-tournament")
+def test_the_explanation_of_a_round_has_its_cards_as_they_were_reconstructed() -> None:
+    house = a_table()
+    house.ask(act.CloseBets, (1,))
+    deal(house, "2s 2h 3s 9d")
+    house.ask(act.CorrectCards, target="banker", kinds=kinds("2d"))
+    deal(house, "as")
+    house.ask(act.ReconstructHands, kinds("2s 2h 3s 2d 4s"))
+    explained = rebuild(house.events, 1)
+    assert [one["kinds"] for one in explained["reconstructed"]] == [
+        list(kinds("2s 2h 3s 2d")),
+        list(kinds("2s 2h 3s 2d 4s")),
+    ]
+    assert explained["settled"] is None, "the result that it had does not stand"
+    deal(house, "ks")
+    explained = rebuild(house.events, 1)
+    assert explained["hands"]["player"] == {"cards": 3, "kinds": list(kinds("2s 3s 4s")), "seen": "known"}
+    assert explained["hands"]["banker"] == {"cards": 3, "kinds": list(kinds("2h 2d ks")), "seen": "known"}
+    assert [one["target"] for one in explained["stacks"]] == ["player", "banker"] * 3
+    house.ask(act.ReconstructHands, kinds("2s 2h 6s 2d ks"))
+    explained = rebuild(house.events, 1)
+    assert explained["hands"]["player"]["kinds"] == list(kinds("2s 6s"))
+    assert [one["target"] for one in explained["stacks"]] == [*["player", "banker"] * 2, "aside"]
 
 
 @clause("5.3", game="dragon-baccarat-tournament")
