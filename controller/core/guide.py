@@ -399,15 +399,15 @@ def _due_because(state: State, round_: Round) -> str:
 def _stub(state: State) -> Step | None:
     round_ = _round(state)
     if stub_may_leave(state, round_):
+        why = "It was the last round of this shoe." if state.setup.game.keeps_dealing else "All hands have their cards."
         by_shoe = stub_place(state, round_) if round_.method is Method.AUTOMATED_SHOE else ""
         if emptied_by_device(state, by_shoe):
             if not state.devices["shoe"].at_exit:
                 return Step("Wait for the shoe.", "It is bringing out the stub.", (Rule.STUB_LEAVES,))
-            text, why = "Take the stub from the shoe.", "All hands have their cards."
-            return Step(text, why, (Rule.STUB_LEAVES,), by_hand=ByHand.TAKE, device="shoe")
+            return Step("Take the stub from the shoe.", why, (Rule.STUB_LEAVES,), by_hand=ByHand.TAKE, device="shoe")
         first, opened = open_first(state, "shoe" if by_shoe == ledger.SHOE else "")
         taken: Offer = {"action": "remove_stub"}
-        return Step(f"{first}Take the stub out.", "All hands have their cards.", (Rule.STUB_LEAVES,), (*opened, taken))
+        return Step(f"{first}Take the stub out.", why, (Rule.STUB_LEAVES,), (*opened, taken))
     if round_.stub_out and stub_count_due(state):
         text, why = "Count the stub face down and enter the number.", "Its count is due."
         if nothing_left(state, round_):

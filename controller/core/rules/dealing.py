@@ -66,11 +66,17 @@ def waits_for_players(round_: Round) -> bool:
 
 
 def stub_may_leave(state: State, round_: Round) -> bool:
-    """Whether no more cards of this round can come from the deck."""
+    """Whether no more cards can come from the deck. If it lasts several rounds: not while the last hands lie there.
+
+    Until they are collected, a card that was mistyped can be corrected, and then another card may be due.
+    """
     game = state.setup.game
     if next_stack(round_) is not None or round_.stub_out or ((game.extra_cards or game.draws) and not round_.acted):
         return False
-    return not game.keeps_dealing or (round_.last and state.table is TableState.CLEARING)
+    if not game.keeps_dealing:
+        return True
+    hands = {stack.target for stack in round_.plan}
+    return round_.last and state.table is TableState.CLEARING and hands.isdisjoint(state.decks[round_.deck].cards)
 
 
 def stub_place(state: State, round_: Round) -> str:
@@ -424,6 +430,9 @@ def remove_stub(d: Decision, act: RemoveStub) -> Refusal | None:
     """The dealer has taken the stub: from a manual shoe, the hand, or a shoe that cannot bring it out."""
     state = d.state
     if not stub_may_leave(state, d.round):
+        if state.setup.game.keeps_dealing:
+            collected = "the hands of its last round have been collected"
+            return Refusal(f"deck {d.round.deck} is still dealt from", collected, (Rule.STUB_LEAVES,))
         return Refusal(
             "cards are still to be dealt, or the stub is out", "all hands have their cards", (Rule.STUB_LEAVES,)
         )
