@@ -96,6 +96,8 @@ def _command(offer: dict[str, Any]) -> str:
             fields.setdefault(field.name, "NUMBER" if field.type is int else "NAME")
     if offer["action"] == "close_bets":
         fields.setdefault("seats", "N,N")  # unless they were reported before
+    if offer["action"] == "deal_cards" and "cards" in fields:  # they are dealt face up, and entered
+        fields["kinds"] = ",".join(["CARD"] * int(fields["cards"]))
     words = [offer["action"], *(f"{name}={value}" for name, value in fields.items())]
     if kind and Role.DEALER not in kind.roles:  # it needs a PIN
         words += ["--name", "NAME"]

@@ -358,7 +358,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if round_.method is not Method.AUTOMATED_SHOE and stack.face_up:
         card: Offer = {"action": "deal_cards", "target": stack.target, "cards": stack.cards - round_.in_hand}
         text = f"Deal a card to {place_name(stack.target)}, face up, and enter it."
-        return Step(text, _due_because(state, round_), (Rule.DEALING,), (card,))
+        return Step(text, _due_because(state, round_), (_due_rule(state, round_, Rule.DEALING),), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
         text, why, left = f"Deal to {place_name(stack.target)}.", _CLOCKWISE, stack.cards - round_.in_hand
@@ -372,7 +372,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.at_exit:
         how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
         if stack.face_up:
-            how, why = "face up", _due_because(state, round_)
+            how, why, rule = "face up", _due_because(state, round_), _due_rule(state, round_, rule)
         why = "" if state.table is TableState.ACTING and round_.decisions else why
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
@@ -394,6 +394,13 @@ def _due_because(state: State, round_: Round) -> str:
     if game.due_card is None or round_.dealt < len(round_.plan) - 1:
         return "The hands get their cards in turn." if game.due_card else _CLOCKWISE
     return sentence(game.due_card(record_of(state, round_)).why)
+
+
+def _due_rule(state: State, round_: Round, planned_by: Rule) -> Rule:
+    """The rule that the next card follows from: a further card is not one of the deal that was planned."""
+    planned = [stack for stack in round_.plan if stack.target != ledger.BURNT]
+    further = len(planned) > len(state.setup.game.programme[round_.method])
+    return Rule.FURTHER_CARDS if described(state.setup.game).due_card and further else planned_by
 
 
 def _stub(state: State) -> Step | None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from controller.api.game_view import game_view
+from controller.api.table_view import table_view
+from controller.cli.table_text import command_lines
 from controller.core import actions as act
 from controller.core.history import rebuild
 from controller.core.machines import DeckState, TableState
@@ -266,7 +268,10 @@ def test_a_card_in_the_wrong_hand_is_reconstructed_and_nothing_is_void() -> None
     house = a_table()
     house.ask(act.CloseBets, (1,))
     deal(house, "2s 2h 3s 2d")
-    assert house.refused(act.DealCards, target="banker", kinds=kinds("4s")).clause == ("3.7",)
+    refused = house.refused(act.DealCards, target="banker", kinds=kinds("4s"))
+    assert refused.clause == ("3.7",)
+    assert refused.data["reason"] == "the next card goes to the player"
+    assert refused.data["possible_when"] == "that card has been dealt"
     deal(house, "as")
     assert house.at() is TableState.CLEARING
     house.ask(act.ReconstructHands, kinds("2s 2h 3s 2d 4s"))
@@ -280,6 +285,20 @@ def test_a_card_in_the_wrong_hand_is_reconstructed_and_nothing_is_void() -> None
     assert results(house) == ["player"]
     assert house.state.decks["red-1"].seen == dict.fromkeys(kinds("2s 2h 3s 2d 4s ks"), 1) | {"ace of spades": 0}
     same_after_snapshot(house)
+
+
+@clause("3.9", game="dragon-baccarat-tournament")
+def test_the_guide_says_by_which_clause_a_card_is_dealt() -> None:
+    house = a_table()
+    house.ask(act.CloseBets, (1,))
+    (line,) = command_lines(table_view(house.state, house.state.now_ms)["step"])
+    assert line.text.endswith("shoectl do deal_cards target=player cards=1 kinds=CARD"), "it is entered as it is dealt"
+    found = []
+    for code in ["2s", "2h", "3s", "2d", "4s", "ks"]:
+        found.append(house.table.next_step())
+        deal(house, code)
+    assert [step.clause for step in found] == [("3.7",)] * 4 + [("3.9",)] * 2
+    assert found[5].why == "The banker has 4 and draws on the player's third card of 4."
 
 
 @clause("5.2", game="dragon-baccarat-tournament")

@@ -210,7 +210,7 @@ def deal_cards(d: Decision, act: DealCards) -> Refusal | None:
         return Refusal("all cards that are due have been dealt", "cards are still to be dealt")
     hand = place_name(stack.target)
     if act.target != stack.target:
-        return Refusal(f"the next card goes to {hand}", f"{hand} has received it", (Rule.DEALING,))
+        return Refusal(f"the next card goes to {hand}", "that card has been dealt", (Rule.DEALING,))
     due = stack.cards - d.round.in_hand
     if not 1 <= act.cards <= due:
         return Refusal(

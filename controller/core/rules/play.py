@@ -74,7 +74,7 @@ def record_bet(d: Decision, act: RecordBet) -> Refusal | None:
     asked = act.amount or act.bet in game.session_bets  # other bets can always be taken back
     fault = game.bet_fault(record_between(state), act.bet) if asked else ""
     if fault:
-        return refused_by_game(state, fault, "the bet is made when the rules allow it", Rule.BETS)
+        return refused_by_game(state, fault, "the rules allow the bet", Rule.BETS)
     d.emit(BetRecorded(seat=act.seat, bet=act.bet, amount=act.amount, who=act.who), Rule.BETS)
     return None
 
