@@ -151,6 +151,19 @@ def test_bets_are_made_between_the_two_announcements_only() -> None:
     assert [(one["bet"], one["net"]) for one in settled.data["payments"]] == [("banker", -10)]
 
 
+def test_a_seat_whose_bet_is_recorded_has_wagered_until_the_bet_is_taken_back() -> None:
+    house = a_table()
+    house.ask(act.RecordBet, seat=3, bet="tie", amount=5)
+    house.ask(act.RecordBet, seat=2, bet="tie", amount=5)
+    house.ask(act.RecordBet, seat=2, bet="banker", amount=5)
+    house.ask(act.RecordBet, seat=3, bet="tie", amount=0)
+    house.ask(act.RecordBet, seat=2, bet="tie", amount=0)
+    assert house.state.seats == [2]
+    house.ask(act.CloseBets)
+    assert house.state.round is not None
+    assert house.state.round.seats == [2]
+
+
 @clause("1.1.1", "1.1.2", "1.1.7", game="dragon-baccarat-tournament")
 @pytest.mark.parametrize("bet", ["any dragon", "banker dragon", "player dragon"])
 def test_a_dragon_bet_is_made_before_the_first_round_of_a_session_and_stays(bet: str) -> None:

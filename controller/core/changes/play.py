@@ -54,6 +54,9 @@ def _bet(state: State, event: BetRecorded) -> None:
         bets[event.bet] = event.amount
     elif not bets:
         del state.bets[hand]
+    if state.round is None:
+        others = [seat for seat in state.seats if seat != event.seat]
+        state.seats = sorted([*others, event.seat]) if bets else others
 
 
 def forget_bets(state: State) -> None:
