@@ -13,7 +13,16 @@ from controller.core.machines import DeckState, TableState
 from controller.core.names import capital, command_name, out_name, place_name, state_name
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import in_gathering_order, next_place
-from controller.core.rules.guards import NO_LIMIT_MS, age_ms, counts, in_service, left_ms, life_ms, rounds_uncounted
+from controller.core.rules.guards import (
+    NO_LIMIT_MS,
+    SOURCE,
+    age_ms,
+    counts,
+    in_service,
+    left_ms,
+    life_ms,
+    rounds_uncounted,
+)
 from controller.core.state import Deck, Device, Round, State, Warned, due_deck
 from controller.core.step import Step
 from controller.core.warning_kinds import cleared_by, remedy
@@ -219,6 +228,9 @@ def _void_steps(state: State) -> list[dict[str, Any]] | None:
         return None
     steps = [{"text": "Return all wagers", "done": not round_.wagers_open}]
     deck = state.decks[round_.deck]
+    if round_.keeps:
+        together = set(deck.cards) <= {ledger.RACK, SOURCE[round_.method]}
+        return [*steps, {"text": "Put the cards of the void round into the rack", "done": together}]
     visited = in_gathering_order({*round_.void_places, *deck.cards})
     for group in dict.fromkeys(ledger.DEVICE_OF.get(place, place) for place in visited):
         places = ledger.IN_DEVICE.get(group, (group,))

@@ -122,7 +122,7 @@ def _void(state: State) -> Step | None:
         void = f"Round {state.round.number} is void: {state.round.void_reason}."
         return Step("Return all wagers.", void, tuple(state.round.void_clause), ({"action": "return_wagers"},))
     if state.round.keeps:
-        why = "The next round is dealt from the same deck."
+        why = "" if state.round.last else "The next round is dealt from the same deck."
         shoe = state.devices.get("shoe")
         if shoe and shoe.at_exit:
             return Step("Take the cards from the shoe.", why, by_hand=ByHand.TAKE, device="shoe")
@@ -161,12 +161,11 @@ def warning_step(state: State, keys: list[str]) -> Step | None:
             return Step(f"Wait for the {warned.device}.", f"It was asked to {doing_name(doing.name)}.", clause)
         if device and device.state is DeviceState.JAMMED:
             first, opened = open_first(state, warned.device)
-            freed: Offer = {"action": "free_jam", "device": warned.device}
             return Step(
                 f"{first}Free the jam in the {warned.device} and report it.",
                 refusal_text(state, warned.device) or sentence(warned.text),
                 clause,
-                (*opened, freed),
+                (*opened, {"action": "free_jam", "device": warned.device}),
             )
         if device and device.told:
             text = f"Is the {warned.device} empty? Then a technician or a floorperson accepts it again."
@@ -272,9 +271,11 @@ def _decks(state: State, now_ms: int) -> Step | None:
             return _because(f"Take deck {name} out and remove it.", refusal, old)
     if len(state.decks) < decks_wanted(state):
         wanted = next(back for back in state.setup.backs if all(deck.back != back for deck in state.decks.values()))
-        brought: Offer = {"action": "receive_deck", "back": wanted}
-        why = "The table plays with one deck." if decks_wanted(state) == 1 else "The table plays with two decks."
-        return Step(f"Bring a new {wanted} deck.", why, (Rule.INSPECT_DECK,), (brought,))
+        why = f"The table plays with {'one deck' if decks_wanted(state) == 1 else 'two decks'}."
+        text, packed = f"Bring a new {wanted} deck.", state.setup.game.packed
+        if packed > 1:
+            text, why = f"Bring {packed} new {wanted} decks.", f"They are played as one deck. {why}"
+        return Step(text, why, (Rule.INSPECT_DECK,), ({"action": "receive_deck", "back": wanted},))
     first = due_deck(state)
     for name in sorted(state.decks, key=lambda name: name != first):
         step = _deck(state, name)
@@ -358,7 +359,8 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if round_.method is not Method.AUTOMATED_SHOE and stack.face_up:
         card: Offer = {"action": "deal_cards", "target": stack.target, "cards": stack.cards - round_.in_hand}
         text = f"Deal a card to {place_name(stack.target)}, face up, and enter it."
-        return Step(text, _due_because(state, round_), (_due_rule(state, round_, Rule.DEALING),), (card,))
+        why, rule = _due(state, round_, Rule.DEALING)
+        return Step(text, why, (rule,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
         text, why, left = f"Deal to {place_name(stack.target)}.", _CLOCKWISE, stack.cards - round_.in_hand
@@ -372,7 +374,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if shoe.at_exit:
         how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
         if stack.face_up:
-            how, why, rule = "face up", _due_because(state, round_), _due_rule(state, round_, rule)
+            how, (why, rule) = "face up", _due(state, round_, rule)
         why = "" if state.table is TableState.ACTING and round_.decisions else why
         if round_.to_rack:
             how, why, rule = "the face-up card to the rack", "A face-up card is not used in its round.", Rule.FACE_UP
@@ -388,19 +390,13 @@ def _enter(target: str, why: str) -> Step:
     return Step(f"Enter the cards of {place_name(target)}.", why, (Rule.DEALING,), (entered,))
 
 
-def _due_because(state: State, round_: Round) -> str:
-    """Why the next card is due: the rules of the game called for it, or it is this hand's turn."""
+def _due(state: State, round_: Round, planned_by: Rule) -> tuple[str, Rule]:
+    """Why the next card is due, and by which rule: the rules of the game called for it, or it is this hand's turn."""
     game = described(state.setup.game)
-    if game.due_card is None or round_.dealt < len(round_.plan) - 1:
-        return "The hands get their cards in turn." if game.due_card else _CLOCKWISE
-    return sentence(game.due_card(record_of(state, round_)).why)
-
-
-def _due_rule(state: State, round_: Round, planned_by: Rule) -> Rule:
-    """The rule that the next card follows from: a further card is not one of the deal that was planned."""
-    planned = [stack for stack in round_.plan if stack.target != ledger.BURNT]
-    further = len(planned) > len(state.setup.game.programme[round_.method])
-    return Rule.FURTHER_CARDS if described(state.setup.game).due_card and further else planned_by
+    dealt = sum(stack.target != ledger.BURNT for stack in round_.plan[: round_.dealt])
+    if game.due_card is None or dealt < len(state.setup.game.programme[round_.method]):
+        return "The hands get their cards in turn." if game.due_card else _CLOCKWISE, planned_by
+    return sentence(game.due_card(record_of(state, round_)).why), Rule.FURTHER_CARDS
 
 
 def _stub(state: State) -> Step | None:
@@ -413,8 +409,7 @@ def _stub(state: State) -> Step | None:
                 return Step("Wait for the shoe.", "It is bringing out the stub.", (Rule.STUB_LEAVES,))
             return Step("Take the stub from the shoe.", why, (Rule.STUB_LEAVES,), by_hand=ByHand.TAKE, device="shoe")
         first, opened = open_first(state, "shoe" if by_shoe == ledger.SHOE else "")
-        taken: Offer = {"action": "remove_stub"}
-        return Step(f"{first}Take the stub out.", why, (Rule.STUB_LEAVES,), (*opened, taken))
+        return Step(f"{first}Take the stub out.", why, (Rule.STUB_LEAVES,), (*opened, {"action": "remove_stub"}))
     if round_.stub_out and stub_count_due(state):
         text, why = "Count the stub face down and enter the number.", "Its count is due."
         if nothing_left(state, round_):
@@ -455,9 +450,8 @@ def _revealing(state: State, now_ms: int) -> Step | None:
         collected: Offer = {"action": "collect_hand", "target": out}
         text, why = f"Put the hand of {place_name(out)} into the rack.", "It was forfeited, and no wager needs it."
         return _stub(state) or Step(text, why, (Rule.HANDS_OUT,), (collected,))
-    shown: Offer = {"action": "reveal_dealer"}
     text, why = described(state.setup.game).prompts.get(StepType.REVEAL, _PROMPTS[StepType.REVEAL])
-    return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), (shown,))
+    return _stub(state) or Step(text, why, (Rule.REVEAL_DEALER,), ({"action": "reveal_dealer"},))
 
 
 def _clearing(state: State, now_ms: int) -> Step | None:

@@ -116,6 +116,7 @@ class Witness(HandWitness):
             "deck.recut_ordered": self._recut_ordered,
             "device.refused": self._refused,
             "seats.wagered": self._wagered,
+            "bet.recorded": self._bet,
             "table.idled": self._idled,
             "players.acted": self._acted,
             "dealer.revealed": self._revealed,
@@ -391,6 +392,9 @@ class Witness(HandWitness):
 
     def _wagered(self, event: Entry) -> None:
         self.wagered = bool(event.data["seats"])
+
+    def _bet(self, event: Entry) -> None:
+        self.wagered = self.wagered or event.data["amount"] > 0
 
     def _idled(self, event: Entry) -> None:
         self.wagered = False

@@ -96,6 +96,7 @@ def test_a_pack_is_four_to_ten_decks_and_each_is_counted(decks: int) -> None:
     house = House(a_setup(decks=decks))
     assert house.setup.game.deck_size == 52 * decks
     house.ask(act.OpenTable)
+    assert house.table.next_step().text == f"Bring {decks} new red decks."
     house.cards["red-1"] = {"table": 52 * decks}
     house.ask(act.ReceiveDeck, "red-1", "red")
     assert house.table.next_step().do[0]["counts"] == (52,) * decks
@@ -270,6 +271,10 @@ def test_a_wrong_number_of_cards_voids_a_round_even_after_its_result_and_the_sho
     assert house.find("round.voided")[0].clause == ("5.2",)
     assert results(house) == ["player"]
     house.ask(act.ReturnWagers)
+    assert table_view(house.state, house.state.now_ms)["void_steps"] == [
+        {"text": "Return all wagers", "done": True},
+        {"text": "Put the cards of the void round into the rack", "done": False},
+    ]
     house.ask(act.CollectAll)
     assert house.at() is TableState.BETTING
     assert house.state.decks["red-1"].cards == {"rack": 9, "manual_shoe": 407}  # with the card that was one too many
