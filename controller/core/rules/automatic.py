@@ -255,7 +255,7 @@ def completing_void(d: Decision) -> bool:
         return False
     if not set(state.decks[round_.deck].cards) <= {ledger.RACK, SOURCE[round_.method]}:
         return False
-    d.emit(VoidCompleted(deck=round_.deck, round=round_.number, then=DeckState.LOADED), Rule.VOID_KEEPS)
+    d.emit(VoidCompleted(deck=round_.deck, round=round_.number, then=DeckState.LOADED), *round_.void_clause)
     return True
 
 

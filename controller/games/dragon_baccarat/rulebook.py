@@ -63,7 +63,7 @@ CLAUSES = {
     "4.2": "Player and banker dragon pay 2, 4 and 10 to 1 for ruby, golden and royal; any dragon pays 1, 2 and 5 to 1.",
     "5.1": "A foreign card voids the round; the results of earlier rounds stand.",
     "5.2": "A wrong number of cards in a hand, noticed before the next round, voids it if it cannot be reconstructed.",
-    "5.3": "Two cards drawn at once in the initial deal void the round, if their order is not known.",
+    "5.3": "Two or more cards drawn at once in the initial deal void the round, if their order is not known.",
     "5.4": "If the order of the cards in the shoe was altered and is not known, the round is void.",
     "5.5": "If the shoe has too few cards to complete a round, the round is void.",
     "5.6": 'After "No more bets" no bet is made or increased.',
