@@ -10,8 +10,9 @@ class GridCell(msgspec.Struct, frozen=True):
 
     column: int
     row: int
-    mark: str  # what it says to a reader: "player", "banker", "tie"
-    text: str = ""  # a letter or a number in it
+    mark: str  # its letter and colour: "player", "banker", "tie"
+    label: str  # all that it says, in words: "banker, 2 ties, player pair"
+    text: str = ""  # a number at its edge
     dots: tuple[str, ...] = ()  # small marks at its edge
 
 

@@ -20,9 +20,8 @@ function grid(block) {
   const marks = new Map();
   for (const cell of block.cells) marks.set(cell.mark, (marks.get(cell.mark) ?? 0) + 1);
   const place = el("div", { class: "grid-cells" }, ...block.cells.map((cell) => {
-    const node = el("span", { class: `cell mark-${cell.mark}`, title: [cell.mark, cell.text, ...cell.dots].filter(Boolean).join(", ") }, cell.text || cell.mark.charAt(0).toUpperCase(),
-      ...cell.dots.map((dot) => el("i", { class: `dot dot-${dot.split(" ")[0]}` })));
-    node.classList.toggle("plain", !cell.text);
+    const node = el("span", { class: `cell mark-${cell.mark}`, title: cell.label }, cell.mark.charAt(0).toUpperCase(),
+      cell.text ? el("b", { class: "count", text: cell.text }) : null, ...cell.dots.map((dot) => el("i", { class: `dot dot-${dot.split(" ")[0]}` })));
     node.style.gridColumn = cell.column + 1;
     node.style.gridRow = cell.row + 1;
     return node;
@@ -30,9 +29,10 @@ function grid(block) {
   place.style.setProperty("--columns", columns);
   place.style.setProperty("--rows", block.rows);
   const counted = [...marks].map(([mark, number]) => `${number} ${mark}`).join(", ");
+  const newest = block.cells.map((cell) => cell.label).reverse().join("; ");
   return el("figure", { class: `scoreboard board-${block.label.toLowerCase().replaceAll(" ", "-")}` },
     el("figcaption", {}, el("strong", { text: block.label }), el("span", { text: counted })),
-    el("div", { class: "grid-scroll", tabindex: 0, role: "img", "aria-label": `${block.label}: ${counted || "empty"}` }, place));
+    el("div", { class: "grid-scroll", tabindex: 0, role: "img", "aria-label": `${block.label}: ${counted ? `${counted}; from the newest: ${newest}` : "empty"}` }, place));
 }
 
 const signed = (net) => (net > 0 ? `+${net}` : net < 0 ? `−${-net}` : "0");

@@ -195,6 +195,20 @@ def test_a_round_is_played_by_the_screen_alone(dealer: Callable[..., Dealer], na
         assert found["settled"]["result"]
 
 
+def test_a_scoreboard_can_be_read_without_its_colours(dealer: Callable[..., Dealer]) -> None:
+    table = dealer("dragon-baccarat-tournament")
+    table.bet()
+    table.play()
+    page = table.page
+    for board in ("bead-plate", "big-road"):
+        cell = f"document.querySelector('.board-{board} .cell')"
+        letter, said = page.js(f"{cell}.innerText.charAt(0)"), page.js(f"{cell}.title")
+        assert letter == said[0].upper()
+        assert page.js(f"parseFloat(getComputedStyle({cell}).fontSize)") > 8
+        heard = page.js(f"document.querySelector('.board-{board} [role=img]').ariaLabel")
+        assert heard.endswith(f"; from the newest: {said}")
+
+
 def test_a_game_that_nobody_has_drawn_is_played_by_the_same_screen(dealer: Callable[..., Dealer]) -> None:
     """High Card of docs/games.md: no code knows it, and the screen has its seats, its cards and its result."""
     table = dealer("high-card", program=(sys.executable, "-c", WITH_HIGH_CARD))

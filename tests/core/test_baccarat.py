@@ -219,6 +219,22 @@ def test_a_shoe_lasts_until_its_cut_card_and_then_the_other_pack_is_dealt_from()
         assert left[-3] > left[-2] > 104 >= left[-1], "the round in which the cut card is reached, and one more"
 
 
+def test_each_cell_of_a_scoreboard_says_in_words_what_it_shows() -> None:
+    def big_road() -> list[tuple[str, str]]:
+        (board,) = [block for block in game_view(house.state)["board"] if block["label"] == "Big road"]
+        return [(cell["label"], cell["text"]) for cell in board["cells"]]
+
+    house = a_table()
+    play(house, "9s 9h ks qd")
+    assert big_road() == [("1 tie", "1")]
+    play(house, "9s 9h kd qh")
+    assert big_road() == [("2 ties", "2")]
+    play(house, "2s 4h 2d 3c 5s")
+    assert big_road() == [("player, 2 ties, player pair", "2")]
+    play(house, BANKER_WINS)
+    assert big_road()[1] == ("banker", "")
+
+
 def test_the_scoreboards_begin_again_with_each_shoe_even_if_its_first_round_is_void() -> None:
     house = House(a_setup(backs=("red", "blue"), burn_cards=0, rounds_after_cut_card=0)).open()
     play(house, PLAYER_WINS)
@@ -395,6 +411,7 @@ def test_two_cards_at_once_void_the_round_only_in_the_initial_deal(codes: str, v
     assert house.find("round.voided")[0].clause == ("5.3",)
     house.ask(act.ReturnWagers)
     house.ask(act.CollectAll)
+    assert house.find("void.completed")[0].clause == ("5.3",)
     assert house.state.decks["red-1"].cards["rack"] == len(codes.split()) + 2
     assert house.deck("red-1") is DeckState.LOADED
 

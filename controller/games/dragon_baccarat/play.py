@@ -23,7 +23,7 @@ from controller.games.dragon_baccarat.hands import (
 from controller.games.dragon_baccarat.odds import odds
 from controller.games.dragon_baccarat.pay import BaccaratBet, DragonBet, settle
 from controller.games.dragon_baccarat.rulebook import RULEBOOK
-from controller.games.dragon_baccarat.scoreboards import ROWS, bead_plate, big_road
+from controller.games.dragon_baccarat.scoreboards import ROWS, BoardCell, bead_plate, big_road
 from controller.games.dragon_baccarat.session import (
     SessionLength,
     announcement,
@@ -181,17 +181,16 @@ def _board(record: RoundRecord) -> list[BoardBlock]:
     return blocks
 
 
-def _cells(board: Sequence[Any]) -> tuple[GridCell, ...]:
-    return tuple(
-        GridCell(
-            cell.column,
-            cell.row,
-            str(cell.result),
-            str(cell.ties or ""),
-            tuple(f"{name} pair" for name, has in ((PLAYER, cell.player_pair), (BANKER, cell.banker_pair)) if has),
-        )
-        for cell in board
-    )
+def _cells(board: Sequence[BoardCell]) -> tuple[GridCell, ...]:
+    return tuple(map(_cell, board))
+
+
+def _cell(cell: BoardCell) -> GridCell:
+    pairs = tuple(f"{name} pair" for name, has in ((PLAYER, cell.player_pair), (BANKER, cell.banker_pair)) if has)
+    ties = f"{cell.ties} tie{'s' * (cell.ties > 1)}" if cell.ties else ""
+    before_a_win = ties if cell.result is Result.TIE else ""
+    label = before_a_win or ", ".join(filter(None, (str(cell.result), ties, *pairs)))
+    return GridCell(cell.column, cell.row, str(cell.result), label, str(cell.ties or ""), pairs)
 
 
 DESCRIPTION = Description(
@@ -224,7 +223,7 @@ DESCRIPTION = Description(
     irregularities={
         "foreign_card": Irregularity("a foreign card was found", Rule.FOREIGN_CARD),
         "two_cards": Irregularity(
-            "two cards were drawn at once",
+            "two or more cards were drawn at once",
             Rule.TWO_CARDS,
             keeps=True,
             drawn=2,
