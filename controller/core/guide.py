@@ -274,7 +274,7 @@ def _decks(state: State, now_ms: int) -> Step | None:
         why = f"The table plays with {'one deck' if decks_wanted(state) == 1 else 'two decks'}."
         text, packed = f"Bring a new {wanted} deck.", state.setup.game.packed
         if packed > 1:
-            text, why = f"Bring {packed} new {wanted} decks.", f"They are played as one deck. {why}"
+            text, why = f"Bring {packed} new {wanted} decks.", "They are played as one deck."
         return Step(text, why, (Rule.INSPECT_DECK,), ({"action": "receive_deck", "back": wanted},))
     first = due_deck(state)
     for name in sorted(state.decks, key=lambda name: name != first):

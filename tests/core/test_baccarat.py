@@ -286,6 +286,8 @@ def test_a_wrong_number_of_cards_voids_a_round_even_after_its_result_and_the_sho
     house.ask(act.ReportWrongNumber, target="banker", cards=3)
     assert house.find("round.voided")[0].clause == ("5.2",)
     assert results(house) == ["player"]
+    assert house.refused(act.CollectHand, target="banker").data["reason"] == "the round is void"
+    assert house.refused(act.CollectAll).data["possible_when"] == "all wagers are returned"
     house.ask(act.ReturnWagers)
     assert table_view(house.state, house.state.now_ms)["void_steps"] == [
         {"text": "Return all wagers", "done": True},

@@ -341,7 +341,7 @@ def collect(d: Decision, act: CollectHand) -> Refusal | None:
             "a hand that is still on the table is named",
             (Rule.COLLECT_HANDS,),
         )
-    if act.target in state.setup.game.hands() and state.table is not TableState.CLEARING:
+    if act.target in state.setup.game.hands() and state.table not in (TableState.CLEARING, TableState.VOIDING):
         return _NOT_REVEALED
     refusal = _collected_too_early(state, d.round, act.target) or rack_occupied(state, d.round.deck)
     if refusal is None:
@@ -393,7 +393,8 @@ def _collect(d: Decision, target: str, number: int, who: str) -> None:
 def collect_all(d: Decision, act: CollectAll) -> Refusal | None:
     """Collect the hands from the dealer's right to the left, the dealer's own last."""
     if d.state.table is TableState.VOIDING and not (d.round.keeps and not d.round.wagers_open):
-        return Refusal("the round is void", "all its cards are gathered", (Rule.COLLECT_HANDS,))
+        then = "all wagers are returned" if d.round.keeps else "all its cards are gathered"
+        return Refusal("the round is void", then, (Rule.COLLECT_HANDS,))
     if d.state.table not in (TableState.CLEARING, TableState.VOIDING):
         return _NOT_REVEALED
     refusal = rack_occupied(d.state, d.round.deck)
