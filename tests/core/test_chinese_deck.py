@@ -316,3 +316,22 @@ def test_an_automated_shoe_deals_the_rest_to_the_discards_and_waits_for_the_new_
     assert in_hands(house) == {"seat2": 6, "seat3": 6, "seat4": 6, "seat1": 6}
     assert house.state.decks["red-1"].cards["shoe"] == 8
     assert not house.state.warnings
+
+
+@clause("tally", game="dragon-poker-chinese-deck")
+def test_an_automated_shoe_keeps_the_stock_while_a_win_can_be_taken_back() -> None:
+    house = House(setup(dict(EXAMPLE_PACK), Method.AUTOMATED_SHOE)).open()
+    house.ask(act.CloseBets, seats=(1, 2))
+    decide(house, 2, "pass")
+    decide(house, 1, "win", kinds=IN_A_ROW)
+    assert house.state.decks["red-1"].cards["shoe"] == 40
+    assert house.table.next_step().do[0]["action"] == "collect_all"
+    house.ask(act.TakeBackDecision)  # it was seat 2
+    decide(house, 2, "win", kinds=IN_A_ROW)
+    assert paid(house) == [("pot", "pot", 2), ("early win", "seat1", 50), ("class bonus", "seat1", 200)]
+    house.ask(act.CollectAll)
+    assert house.refused(act.TakeBackDecision)
+    house.work()
+    assert house.at() is TableState.BETTING
+    house.check()
+    assert not house.state.warnings

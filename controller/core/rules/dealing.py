@@ -73,10 +73,18 @@ def stub_may_leave(state: State, round_: Round) -> bool:
     game = state.setup.game
     if next_stack(round_) is not None or round_.stub_out or ((game.extra_cards or game.draws) and not round_.acted):
         return False
+    if round_.method is Method.AUTOMATED_SHOE and _may_be_taken_back(state, round_):
+        return False
     if not game.keeps_dealing:
         return True
     hands = {stack.target for stack in round_.plan}
     return round_.last and state.table is TableState.CLEARING and hands.isdisjoint(state.decks[round_.deck].cards)
+
+
+def _may_be_taken_back(state: State, round_: Round) -> bool:
+    """Whether play may go on after all: what ended it has turned cards over, and no card has been collected."""
+    turned = bool(round_.before) and round_.before[-1].turned
+    return turned and not round_.void and not state.decks[round_.deck].cards.get(ledger.RACK)
 
 
 def stub_place(state: State, round_: Round) -> str:
