@@ -7,13 +7,13 @@ from typing import Any, Final
 import msgspec
 
 from controller.core.enforcement import enforces
-from controller.core.names import spoken, stored_name
+from controller.core.names import plural, spoken, stored_name
 from controller.core.refusal import Refusal
 from controller.games import described, rulebook_of
 from controller.games.dragon_poker.cards import DRAGON_POKER
 from controller.games.game import Game, Method, game_fault
 from controller.games.rulebook import Rule
-from firmware_bridge.wire.messages import Capability
+from firmware_bridge.wire.messages import LARGEST_PACK, Capability
 
 
 class ShufflerKind(msgspec.Struct, frozen=True):
@@ -91,11 +91,12 @@ class SetupFault(Refusal, frozen=True):
 
 @enforces(Rule.SEATS)
 def _seats(setup: Setup) -> SetupFault | None:
-    if 1 <= setup.seats <= setup.game.most_seats:
+    fewest, most = setup.game.fewest_seats, setup.game.most_seats
+    if fewest <= setup.seats <= most:
         return None
     return SetupFault(
-        f"the table has {setup.seats} player positions; {setup.game.name} has at most {setup.game.most_seats}",
-        f"1 to {setup.game.most_seats} positions are set up",
+        f"the table has {plural(setup.seats, 'player position')}; {setup.game.name} has {fewest} to {most}",
+        f"{fewest} to {most} positions are set up",
         (Rule.SEATS,),
         key="table.seats",
     )
@@ -106,6 +107,10 @@ def _game(setup: Setup) -> SetupFault | None:
     fault = game_fault(setup.game)
     if fault:
         return SetupFault(fault, "the composition of the deck is correct", (Rule.DECK_COMPOSITION,), key="table.game")
+    if setup.game.deck_size > LARGEST_PACK:
+        reason = f"a deck would have {setup.game.deck_size} cards, more than a device can report"
+        when = f"it has at most {LARGEST_PACK}"
+        return SetupFault(reason, when, (Rule.DECK_COMPOSITION,), key="table.options")
     if setup.method in setup.game.programme and setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
         reason = "a full table needs more cards than a deck has"
         return SetupFault(reason, "fewer positions are set up", (Rule.SEATS,), key="table.seats")
@@ -217,7 +222,7 @@ def _options(setup: Setup) -> SetupFault | None:
     fault = game.options_fault({**game.options, **setup.options})
     reason, clause = rulebook_of(setup.game).split(fault)
     rules = (clause,) if clause else ()
-    return SetupFault(reason, "the options are as the game allows", rules, key="table.options") if fault else None
+    return SetupFault(reason, "", rules, key="table.options") if fault else None  # the reason says what to enter
 
 
 def _limits(setup: Setup) -> SetupFault | None:

@@ -251,10 +251,9 @@ def _faults_of(config: Config) -> list[str]:
         return [f"table.game: unknown game {config.table.game!r}; expected one of {', '.join(GAMES)}"]
     fault = setup_fault(config.setup())
     if fault:
-        clause = ", ".join(fault.rules)
-        faults.append(
-            f"{fault.key}: {fault.reason}; allowed when {fault.possible_when}" + (f" ({clause})" if clause else "")
-        )
+        allowed = f"; allowed when {fault.possible_when}" if fault.possible_when else ""
+        clause = f" ({', '.join(fault.rules)})" if fault.rules else ""
+        faults.append(f"{fault.key}: {fault.reason}{allowed}{clause}")
     for device in devices_of(config.setup()):
         section = config.shuffler if device == "shuffler" else config.shoe
         if section is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from controller.core import actions as act
@@ -108,16 +109,34 @@ def test_a_table_without_a_pack_is_refused_and_pointed_to_the_example() -> None:
         (dict.fromkeys(KINDS[:32], 1), "pack: 32 cards are too few: 4 players need at least 33"),
         ({**EXAMPLE_PACK, "red dragon": 4}, "pack: unknown kinds of cards: red dragon;"),
         ({**EXAMPLE_PACK, "script 9": 0}, "pack: fewer than 1 copy of script 9;"),
-        ({**EXAMPLE_PACK, "script 9": "two"}, "pack: expected the number of copies of each kind of card"),
+        ({**EXAMPLE_PACK, "script 9": "two"}, "pack: expected a whole number of copies of script 9"),
+        ({**EXAMPLE_PACK, "script 8": True, "script 9": 1.5}, "pack: expected a whole number of copies of script 8, s"),
+        (["script 9"], "pack: expected kinds of cards, each with its number of copies"),
         ({kind: 2 for kind in KINDS if kind != "green dragon"}, "pack: no hand of this pack can be class 0"),
     ],
 )
-def test_a_pack_that_cannot_be_played_is_refused_with_the_reason(pack: dict[str, Any], reason: str) -> None:
+def test_a_pack_that_cannot_be_played_is_refused_with_the_reason(pack: Any, reason: str) -> None:
     assert GAME is not None
     fault = setup_fault(Setup(method=Method.HAND, backs=("red",), shuffler=None, seats=4, game=GAME.game,
                               options={"pack": pack}))  # fmt: skip
     assert fault is not None
     assert fault.reason.startswith(reason)
+
+
+def test_a_pack_that_no_device_can_report_is_refused() -> None:
+    most = dict.fromkeys(KINDS, 14) | {"east wind": 16}
+    assert setup_fault(setup(most)) is None
+    fault = setup_fault(setup({**most, "east wind": 17}))
+    assert fault is not None
+    assert (fault.key, fault.reason) == ("table.options", "a deck would have 521 cards, more than a device can report")
+
+
+@clause("deal", game="dragon-poker-chinese-deck")
+@pytest.mark.parametrize(("seats", "good"), [(0, False), (1, False), (2, True), (4, True), (5, False)])
+def test_a_table_has_a_position_for_each_of_two_to_four_players(seats: int, good: bool) -> None:
+    fault = setup_fault(msgspec.structs.replace(setup(dict(EXAMPLE_PACK)), seats=seats))
+    assert (fault is None) == good
+    assert fault is None or (fault.key, fault.rules) == ("table.seats", ("deal",))
 
 
 # --- exchanges --------------------------------------------------------------------------------------------------------

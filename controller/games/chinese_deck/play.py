@@ -63,8 +63,10 @@ def _with_options(game: Game, options: dict[str, Any]) -> Game:
 
 def _options_fault(options: dict[str, Any]) -> str:
     pack = options["pack"]
-    if not isinstance(pack, dict) or not all(type(copies) is int for copies in pack.values()):
-        return "pack: expected the number of copies of each kind of card"
+    if not isinstance(pack, dict):
+        return "pack: expected kinds of cards, each with its number of copies"
+    if wrong := [kind for kind, copies in pack.items() if type(copies) is not int]:
+        return f"pack: expected a whole number of copies of {', '.join(wrong)}"
     if not pack:
         where = "[table.options.pack]; docs/games/dragon-poker-chinese-deck.md has an example"
         return f"pack: the rules do not say which cards it has; enter the number of copies of each kind in {where}"
