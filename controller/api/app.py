@@ -209,7 +209,7 @@ class Api:
         self.stream.send_view_now()
         now = self._daemon.live.table.next_step(self._daemon.clock.now()) if self._daemon.live else None
         events = [event_json(event.seq, ts, event.kind, event.clause, event.data) for event in made]
-        return json_response({"done": True, "events": events, "step": step(now) if now else None})
+        return json_response({"done": True, "events": events, "step": step(now, self._daemon.state) if now else None})
 
     # --- simulation -------------------------------------------------------------------------------------------------
 

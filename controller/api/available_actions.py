@@ -289,6 +289,8 @@ def _refusal(kind: type[Action], state: State, encoded: bytes, now_ms: int) -> d
         if entry is None or not isinstance(entry.event, ActionRefused) or entry.event.confirm:
             return None
         first = first or _as_json(entry.event.reason, entry.event.possible_when, entry.clause)
+    if first is None and not not_now and kind is DecideHand and state.round and turn_due(state, state.round):
+        return None  # only a win can be declared, and nobody knows with which cards
     if first is None and not_now:
         first = _as_json(not_now.reason, not_now.possible_when, cite(state, not_now.rules))
     empty = next((field.name for field in _fields(kind) if _choices(kind, field.name, field.type, state) == []), "")

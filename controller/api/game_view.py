@@ -69,12 +69,24 @@ def game_view(state: State) -> dict[str, Any]:
 
 
 def turn_due(state: State, round_: Round) -> PlayerTurn | None:
-    """Whose turn it is, if the table accepts a decision now."""
-    if state.table is not TableState.ACTING or round_.unseen or reshuffle_due(state):
+    """Whose turn it is, if the table accepts a decision now. Before a reshuffle it is nobody's: anybody may win."""
+    if state.table is not TableState.ACTING or round_.unseen:
         return None
     if next_stack(round_) is not None and not waits_for_players(round_):
         return None
-    return turn_of(state, round_)
+    turn = turn_of(state, round_)
+    if turn and reshuffle_due(state):
+        return msgspec.structs.replace(turn, hand="", choices=(), numbers={}) if turn.anybody else None
+    return turn
+
+
+def asked_fields(state: State) -> dict[str, str]:
+    """For the choices of whoever decides now: the field that a person must fill in besides, `number` or `kinds`."""
+    turn = turn_due(state, state.round) if state.round else None
+    if turn is None:
+        return {}
+    numbers, kinds = dict.fromkeys(turn.numbers, "number"), dict.fromkeys(turn.enter, "kinds")
+    return {**(dict.fromkeys(turn.choices, "kinds") if turn.cards else {}), **kinds, **numbers}
 
 
 def _hand(state: State, round_: Round | None, name: str) -> HandShown:

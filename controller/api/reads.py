@@ -130,7 +130,7 @@ class Reads:
         found = flow_to(self._daemon.state, Goal(goal), about, self._daemon.now_ms)
         if found is None:
             raise ApiError(404, "not_found", f"the table has no deck or device {about[:40]!r}", known)
-        return json_response({"seq": self._daemon.state.seq, **flow_view(found)})
+        return json_response({"seq": self._daemon.state.seq, **flow_view(found, self._daemon.state)})
 
     async def events(self, request: Request) -> Response:
         query = Query(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.api.game_view import game_view
+from controller.api.game_view import asked_fields, game_view
 from controller.core import ledger
 from controller.core.flows import Flow
 from controller.core.guide import device_step, next_step, warning_step
@@ -44,7 +44,7 @@ def table_view(state: State, now_ms: int) -> dict[str, Any]:
         "due": state.due,
         "due_deck": due_deck(state),
         "wagered": list(state.seats),
-        "step": step(next_step(state, now_ms)),
+        "step": step(next_step(state, now_ms), state),
         "round": _round(state, state.round) if state.round else None,
         **game_view(state),
         "decks": [_deck(state, name, deck, now_ms) for name, deck in state.decks.items()],
@@ -73,7 +73,7 @@ def stopped_view(why: str) -> dict[str, Any]:
     return {"seq": 0, "table": "stopped", "table_words": "stopped", "step": step, **nothing}
 
 
-def step(found: Step) -> dict[str, Any]:
+def step(found: Step, state: State) -> dict[str, Any]:
     """The next step as the API returns it."""
     return {
         "text": found.text,
@@ -81,11 +81,12 @@ def step(found: Step) -> dict[str, Any]:
         "clause": list(found.clause),
         "who": str(found.by[0]) if found.by else "device",
         "do": [dict(offer) for offer in found.do],
+        "asks": asked_fields(state),
         "allowed_actions": list(found.allowed_actions),
     }
 
 
-def flow_view(found: Flow) -> dict[str, Any]:
+def flow_view(found: Flow, state: State) -> dict[str, Any]:
     """A flow as the API returns it. The first task that is not done is the next one; `step` says how to do it."""
     return {
         "goal": str(found.goal),
@@ -93,7 +94,7 @@ def flow_view(found: Flow) -> dict[str, Any]:
         "title": found.title,
         "done": found.step is None,
         "tasks": [{"text": task.text, "done": task.done} for task in found.tasks],
-        "step": step(found.step) if found.step else None,
+        "step": step(found.step, state) if found.step else None,
     }
 
 

@@ -144,6 +144,30 @@ def test_a_turn_has_what_can_be_chosen(table: Any) -> None:
     assert open_view(played.view())["turn"] == {"hand": "seat1"}
 
 
+def test_a_win_can_be_declared_while_the_stock_is_to_be_shuffled(table: Any) -> None:
+    played = table("dragon-poker-chinese-deck", Method.HAND, (1, 2, 3, 4)).deal()
+    played.until(TableState.ACTING)
+    while "let another player cut" not in played.view()["step"]["text"]:
+        turn = played.view()["turn"]["hand"]
+        assert taken(played.people.perform(act.DecideHand, target=turn, choice="exchange", number=3))
+        assert taken(played.people.perform(act.FinishDeal))
+    view = played.view()
+    assert view["turn"]["choices"] == ()
+    assert view["turn"]["anybody"] == ("win",)
+    assert view["turn"]["enter"] == {"win": 6}
+    assert open_view(view)["turn"] == {"hand": ""}
+    action = played.actions()["decide_hand"]
+    assert action["allowed"]
+    assert field(action, "choice")["choices"] == ["win"]
+    assert field(action, "target")["choices"] == ["seat2", "seat3", "seat4", "seat1"]
+
+
+def test_a_step_says_what_else_a_decision_asks_for(table: Any) -> None:
+    played = table("dragon-poker-chinese-deck").deal()
+    assert played.view()["step"]["asks"] == {}
+    assert played.until(TableState.ACTING)["step"]["asks"] == {"exchange": "number", "win": "kinds"}
+
+
 def test_nobody_has_a_turn_while_a_card_is_due(table: Any) -> None:
     played = table("face-up-chinese-poker").deal()
     assert played.view()["turn"] is None
