@@ -211,7 +211,8 @@ def _played(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         mistake = ", taken back" * one["taken_back"]
         yield "decided", f"{_at(one['ts'])}, {place_name(one['target'])}: {spoken(one['choice'])}{what}{mistake}"
     for one in found["reshuffled"]:
-        yield "reshuffled", f"{_at(one['ts'])}, stock and discards: {cards(one['cards'])}, by {one['who']}"
+        what = f"{cards(one['cards'])}, cut by seat {one['cut_by']}"
+        yield "reshuffled", f"{_at(one['ts'])}, stock and discards: {what}, entered by {one['who']}"
     for one in found["reconstructed"]:
         yield (
             "worked out",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ from controller.core.names import place_name
 from controller.core.step import ACTIONS
 
 _BY_WHOM = {field.name for field in msgspec.structs.fields(Action)}  # fields that nobody enters
+_BLANKS = {"kinds": "'CARD,CARD'", "was": "'CARD,CARD'"}  # names of cards contain spaces
 _STATES = {"ready": "green", "working": "green", "unknown": "yellow", "out_of_service": "yellow"}
 
 
@@ -84,16 +87,16 @@ def step_lines(step: dict[str, Any]) -> Iterator[TextLine]:
 def command_lines(step: dict[str, Any]) -> Iterator[TextLine]:
     """The commands that report the step as done. A word in capitals stands for what the person must give."""
     for number, offer in enumerate(step.get("do") or ()):
-        yield _line(f"  {'or' if number else 'do'}     shoectl do {_command(offer)}")
+        yield _line(f"  {'or' if number else 'do'}     shoectl do {_command(offer, step.get('asks', {}))}")
 
 
-def _command(offer: dict[str, Any]) -> str:
-    """An action with its fields, as `shoectl do` reads it."""
-    fields = {name: _value(value) for name, value in offer.items() if name != "action"}
+def _command(offer: dict[str, Any], asks: dict[str, str]) -> str:
+    """An action with its fields, as a shell passes it on to `shoectl do`."""
+    fields = {name: shlex.quote(_value(value)) for name, value in offer.items() if name != "action"}
     kind = ACTIONS.get(offer["action"])
     for field in msgspec.structs.fields(kind) if kind else ():
-        if field.required and field.name not in _BY_WHOM:
-            fields.setdefault(field.name, "NUMBER" if field.type is int else "NAME")
+        if (field.required and field.name not in _BY_WHOM) or field.name == asks.get(offer.get("choice", "")):
+            fields.setdefault(field.name, _BLANKS.get(field.name, "NUMBER" if field.type is int else "NAME"))
     if offer["action"] == "close_bets":
         fields.setdefault("seats", "N,N")  # unless they were reported before
     if offer["action"] == "deal_cards" and "cards" in fields:  # they are dealt face up, and entered
@@ -116,13 +119,20 @@ def _round(playing: dict[str, Any], method: str) -> Iterator[TextLine]:
     text = f"{playing['number']}, deck {playing['deck']}, {method.replace('_', ' ')}, seats {seats}"
     void = playing["void"]
     yield _line(f"  round  {text}{', void' if void else ''}", "red" if void else None)
-    stacks = [f"{one['target']} {one['cards']} ({one['state'].replace('_', ' ')})" for one in playing["stacks"]]
+    stacks: Counter[tuple[str, str]] = Counter()
+    for one in playing["stacks"]:
+        stacks[one["target"], one["state"].replace("_", " ")] += one["cards"]
     if stacks:
-        yield _line(f"  stacks {', '.join(stacks)}")
+        text = ", ".join(f"{target} {number} ({how})" for (target, how), number in stacks.items())
+        yield _line(f"  stacks {text}")
 
 
 def _game(table: dict[str, Any]) -> Iterator[TextLine]:
-    """What the game of this round is about: bets, cards that are face up, and the result."""
+    """What the game is about: its figures, bets, cards that are face up, and the result of this round."""
+    for block in table.get("board") or ():
+        lines = f" ({', '.join(block['lines'])})" if block["lines"] else ""
+        if block["figure"] or lines:
+            yield _line(f"  board  {block['label']}: {block['figure']}{lines}")
     hands = table.get("hands") or ()
     for hand in hands:
         if hand["bets"]:

@@ -168,7 +168,7 @@ class _RoundStory:
         """What people decided, and which cards they entered."""
         facts = self.facts
         if isinstance(event, StockReshuffled):
-            facts["reshuffled"].append({"ts": entry.ts, "cards": event.cards, "who": event.who})
+            facts["reshuffled"].append({"ts": entry.ts, "cards": event.cards, "cut_by": event.cut_by, "who": event.who})
             return
         hand, entered = facts["hands"][event.target], facts["entered"].setdefault(event.target, [])
         if not isinstance(event, CardsEntered | CardsCorrected):

@@ -122,6 +122,16 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         {"device": "shuffler", "text": "The shuffler does not answer.", "remedy": "Connect it.", "do": []}
     ]
     table["step"]["do"] = [{"action": "gather_cards", "deck": "red-1", "place": "taken"}]
+    table["round"]["stacks"] += [{"target": "seat1", "cards": 2, "state": "dealt"}]
+    table["board"] = [
+        {"label": "Pot", "figure": "5 units", "lines": ["seat 1: 2", "seat 3: 3"]},
+        {"label": "Stock", "figure": "28", "lines": []},
+        {"label": "Big road", "figure": "", "lines": [], "cells": [{}]},
+    ]
+    table["settled"] = {
+        "round": 17,
+        "payments": [{"hand": "seat1", "bet": "class bonus", "outcome": "class 2", "net": 5, "other": "seat3"}],
+    }
     table["access"]["locked"] = [{"name": "Flo", "until_ms": 2_000_000}]
     table["journal"]["ok"] = False
     table["devices"][0] |= {"state": "jammed", "link": "degraded", "hindered": "a jam"}
@@ -134,7 +144,9 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "why    The shoe has brought it. (10.B)",
         "do     shoectl do gather_cards deck=red-1 place=taken cards=NUMBER",
         "round  17, deck red-1, automated shoe, seats 1, 3",
-        "stacks seat1 3 (dealt), seat3 3 (at exit)",
+        "stacks seat1 5 (dealt), seat3 3 (at exit)\n",
+        "  board  Pot: 5 units (seat 1: 2, seat 3: 3)\n  board  Stock: 28\n",
+        "  pay    seat 1, class bonus, class 2: +5 from seat 3\n",
         "alarm  Cards are stuck\\x1b[2J (13.G) [shoe.jam]",
         "alarm  The shuffler does not answer. Connect it.",
         "[x] Free the jam",
@@ -208,6 +220,26 @@ def test_status_watch_without_a_terminal(daemon: ContractDaemon) -> None:
     daemon.send("table", TABLE)
     daemon.end_stream()
     assert json_lines(shoectl("status", "--watch", "--json").stdout) == [TABLE]
+
+
+def test_a_command_for_the_next_step_can_be_passed_to_a_shell_and_has_what_is_left_to_fill_in(
+    daemon: ContractDaemon,
+) -> None:
+    table = daemon.answers["/api/v1/table"]
+    table["step"]["do"] = [
+        {"action": "decide_hand", "target": "seat1", "choice": "exchange"},
+        {"action": "decide_hand", "target": "seat1", "choice": "no win"},
+        {"action": "decide_hand", "choice": "win"},
+        {"action": "enter_cards", "target": "player"},
+    ]
+    table["step"]["asks"] = {"exchange": "number", "win": "kinds"}
+    lines = [line.split("shoectl do ")[1] for line in shoectl("status").stdout.splitlines() if "shoectl do" in line]
+    assert lines == [
+        "decide_hand target=seat1 choice=exchange number=NUMBER",
+        "decide_hand target=seat1 choice='no win'",
+        "decide_hand choice=win target=NAME kinds='CARD,CARD'",
+        "enter_cards target=player kinds='CARD,CARD'",
+    ]
 
 
 # --- events -----------------------------------------------------------------------------------------------------------

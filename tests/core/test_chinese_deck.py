@@ -9,6 +9,7 @@ import pytest
 
 from controller.core import actions as act
 from controller.core.events.event import Entry
+from controller.core.history import rebuild
 from controller.core.machines import TableState
 from controller.core.setup import Setup, setup_fault
 from controller.games import description_named, game_with
@@ -275,6 +276,8 @@ def test_stock_and_discards_are_shuffled_counted_and_cut_by_another_player() -> 
     (event,) = house.find("stock.reshuffled")
     assert event.event.sentence() == "Stock and discards of deck red-1 were shuffled: 10 cards, cut by seat 3."
     assert house.state.decks["red-1"].cards == {"hand": 10, "seat2": 6, "seat3": 6, "seat4": 6, "seat1": 6}
+    (rebuilt,) = rebuild(house.events, 1)["reshuffled"]
+    assert (rebuilt["cards"], rebuilt["cut_by"]) == (10, 3)
     decide(house, 1, "exchange", number=3)
     same_after_snapshot(house)
 
