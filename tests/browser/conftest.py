@@ -70,6 +70,11 @@ class Shoed:
         return (self._folder / "run/screen.token").read_text().strip()
 
     @property
+    def socket(self) -> Path:
+        """The daemon's socket, for a second client."""
+        return self._folder / "run/control.sock"
+
+    @property
     def screen(self) -> str:
         """The address of the table's own screen."""
         return f"{self.address}/#screen={self.token}"

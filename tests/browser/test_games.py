@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from controller.cli.client import Client
 from controller.games import GAMES
 from controller.games.record import RoundRecord
 from controller.games.standard_cards import KINDS
@@ -207,6 +208,26 @@ def test_a_scoreboard_can_be_read_without_its_colours(dealer: Callable[..., Deal
         assert page.js(f"parseFloat(getComputedStyle({cell}).fontSize)") > 8
         heard = page.js(f"document.querySelector('.board-{board} [role=img]').ariaLabel")
         assert heard.endswith(f"; from the newest: {said}")
+
+
+def test_a_win_is_declared_instead_of_the_reshuffle(dealer: Callable[..., Dealer]) -> None:
+    """Thirteen exchanges of three cards leave one card: the button beside the reshuffle opens the pad."""
+    table = dealer("dragon-poker-chinese-deck")
+    page, client = table.page, Client(table.person.shoed.socket)
+    table.bet()
+    table.person.take_step()  # no more bets
+    for _ in range(13):
+        page.wait("document.querySelector('#offers')?.textContent.includes('Pass')")
+        exchange = {"action": "decide_hand", "target": table.look()["turn"]["hand"], "choice": "exchange", "number": 3}
+        seq = client.post("actions", exchange)["events"][-1]["seq"]
+        page.wait(f"Number(document.body.dataset.seq) > {seq}")
+    page.wait("document.querySelector('#offers [data-action=reshuffle_stock]') !== null")
+    page.click("#offers button", "Win")
+    page.click("dialog fieldset[data-field=target] .choice", "seat 2")
+    for kind in (*(f"feng shui {number}" for number in range(1, 6)), "green dragon"):
+        table.tap_card(kind, "dialog")
+    page.click("dialog button[type=submit]")
+    page.see("#result .result-card", "class 5")
 
 
 def test_a_game_that_nobody_has_drawn_is_played_by_the_same_screen(dealer: Callable[..., Dealer]) -> None:
