@@ -151,7 +151,7 @@ def test_players_exchange_one_to_three_cards_in_turn() -> None:
     assert "seat 2" in refused(house, 1, "exchange", number=1).data["reason"]
     decide(house, 2, "exchange", number=2)
     assert house.state.decks["red-1"].cards["discards"] == 2
-    assert refused(house, 2, "exchange", number=2).data["reason"] == "a hand still lacks a card"
+    assert refused(house, 2, "exchange", number=2).data["reason"] == "cards are still to be dealt to seat 2"
     assert house.refused(act.DealCards, target="seat1", cards=1).clause == ("deal",)
     house.ask(act.DealCards, target="seat2", cards=2)
     decide(house, 1, "pass")
@@ -166,6 +166,8 @@ def test_a_hand_that_does_not_win_is_refused_and_not_recorded() -> None:
     assert refused(house, 1, "win", kinds=nothing).data["reason"] == "these six cards do not win"
     assert not [event for event in house.events if "bamboo" in str(event.data) and event.kind != "table.configured"]
     assert refused(house, 1, "win", kinds=IN_A_ROW[:5]).clause == ("exchange",)
+    twice = (*IN_A_ROW[:5], IN_A_ROW[0])
+    assert refused(house, 1, "win", kinds=twice).data["reason"].startswith("the bamboo 1 is entered 2 times: ")
     assert "dragon 9" in refused(house, 1, "win", kinds=(*IN_A_ROW[:5], "dragon 9")).data["reason"]
 
 

@@ -173,8 +173,10 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
     state, round_ = d.state, d.round
     game = described(state.setup.game)
     turn = turn_of(state, round_)
-    if next_stack(round_) is not None and not waits_for_players(round_):
-        return Refusal("a hand still lacks a card", "it has been dealt", (Rule.DECISIONS,))
+    due = next_stack(round_)
+    if due is not None and not waits_for_players(round_):
+        where = place_name(due.target)
+        return Refusal(f"cards are still to be dealt to {where}", "they have been dealt", (Rule.DECISIONS,))
     if reshuffle_due(state) and not (turn and act.choice in turn.anybody):
         return Refusal("too few cards are left", "stock and discards have been shuffled", (Rule.RESHUFFLE_STOCK,))
     if round_.unseen:

@@ -181,7 +181,10 @@ def unknown_cards(state: State, kinds: Sequence[str], instead_of: Sequence[str] 
         number = seen + list(kinds).count(kind)
         if deck and number > copies:
             reason = f"the {kind} was dealt before" if copies == 1 else f"every {kind} of this deck was dealt before"
-            if seen < copies:
+            entered = list(kinds).count(kind)
+            if entered > copies:
+                reason = f"the {kind} is entered {entered} times: the deck has only {copies}"
+            elif seen < copies:
                 reason = f"{number} cards are {kind}, but this deck has {copies}"
             if has_rule(state, Rule.FOREIGN_CARD):
                 wanted, rule = "another card is entered, or a foreign card is reported", Rule.FOREIGN_CARD
