@@ -20,7 +20,6 @@ from controller.games.chinese_deck.pack import (
 )
 from controller.games.chinese_deck.pay import (
     WhenWon,
-    cards_to_reshuffle,
     class_bonus,
     deal_winner,
     exchange_cost,
@@ -191,15 +190,6 @@ def test_the_stock_is_reshuffled_when_fewer_than_three_cards_are_left() -> None:
 def test_nobody_exchanges_cards_while_a_reshuffle_is_due() -> None:
     assert [may_exchange(1, stock) for stock in range(5)] == [False, False, False, True, True]
     assert may_exchange(3, stock=3)
-
-
-@clause("reshuffle", game="dragon-poker-chinese-deck")
-def test_stock_and_discards_are_the_pack_without_the_hands() -> None:
-    stock, discards, in_hands = 52 - 3 * 6, 0, 3 * 6
-    for exchanged in (3, 1, 2, 3, 3, 3, 3, 2, 3, 3, 3, 3):
-        stock, discards = stock - exchanged, discards + exchanged
-    assert reshuffle_due(stock)
-    assert stock + discards == cards_to_reshuffle(EXAMPLE_PACK, in_hands) == 34
 
 
 @clause("first round", game="dragon-poker-chinese-deck")

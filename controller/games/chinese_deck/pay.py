@@ -77,11 +77,6 @@ def may_exchange(cards: int, stock: int) -> bool:
     return cards in EXCHANGES and not reshuffle_due(stock)
 
 
-def cards_to_reshuffle(pack: Mapping[str, int], in_hands: int) -> int:
-    """How many cards stock and discards must have together when they are reshuffled: all that are not in hands."""
-    return pack_size(pack) - in_hands
-
-
 # --- the tally --------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from controller.games.chinese_deck.pay import class_bonus, deal_winner, tally, when_won, winning_class
+from controller.games.chinese_deck.pay import (
+    class_bonus,
+    deal_winner,
+    exchange_cost,
+    may_exchange,
+    reshuffle_due,
+    tally,
+    when_won,
+    winning_class,
+)
 from controller.games.rulebook import Rule, Rulebook
 
 CLAUSES = {
@@ -30,6 +39,8 @@ RULEBOOK = Rulebook(
     },
     decided_by={
         "at once": (deal_winner, tally),
+        "exchange": (may_exchange, exchange_cost),
+        "reshuffle": (reshuffle_due,),
         "first round": (when_won, tally),
         "tally": (class_bonus, tally),
         "classes": (winning_class,),
