@@ -13,7 +13,7 @@ from controller.core.events.devices import CycleFailed, DeviceFailed, DeviceJamm
 from controller.core.machines import IN_A_ROUND, TableState
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.gathering import shuffle_again
-from controller.core.rules.guards import STOPS, inside
+from controller.core.rules.guards import STOPS, has_rule, inside
 from controller.core.rules.irregular import void
 from controller.core.rules.unexpected_cards import put_in
 from controller.core.rules.warnings import restore_fault, warn
@@ -36,10 +36,15 @@ def stopped(d: Decision, name: str, given: Given | None, why: str, *, cards_insi
     if given:
         concerned.add(given.deck)
     in_round = name == "shoe" and state.table in IN_A_ROUND and state.method is Method.AUTOMATED_SHOE
-    if in_round and (more_cards_due(state, d.round) or (stuck and not d.round.stub_out)):
+    if in_round and (more_cards_due(state, d.round) or (stuck and _stub_voids(state, d.round))):
         void(d, rule, reason=f"the shoe {why}")
     for deck in sorted(concerned & set(state.decks)):
         shuffle_again(d, deck, rule, reason=f"the {name} {why}")
+
+
+def _stub_voids(state: State, round_: Round) -> bool:
+    """Whether a jam voids a round of which only the stub is left. Unless a rule says so, a settled result stands."""
+    return not round_.stub_out and (not round_.settled or has_rule(state, Rule.SHOE_STOPS))
 
 
 def more_cards_due(state: State, round_: Round) -> bool:
