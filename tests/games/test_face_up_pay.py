@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import random
-from collections import Counter
 
 import pytest
-from treys import Card, Evaluator  # type: ignore[import-untyped]
 
 from controller.games.face_up.pay import (
     COLLECTION,
@@ -31,7 +28,6 @@ from controller.games.poker_hands import five_card_hand, front_hand
 from controller.games.standard_cards import kind_of_code
 
 clause = pytest.mark.clause
-PACK = [f"{rank}{suit}" for suit in "shdc" for rank in "23456789TJQKA"]
 DEEP = dict.fromkeys(("seat1", "seat2", "seat3", "seat4"), 10_000)
 
 
@@ -310,81 +306,6 @@ def test_the_fees_are_those_of_the_eight_schedules_and_half_after_minute_20() ->
         ]  # fmt: skip
     with pytest.raises(ValueError, match="a down has 40 minutes"):
         collection_fee_cents(COLLECTION[1], 40)
-
-
-# --- an independent settlement ----------------------------------------------------------------------------------------
-
-EVALUATOR = Evaluator()
-BONUS = {"Straight": 2, "Flush": 4, "Full House": 6, "Four of a Kind": 10, "Straight Flush": 15, "Royal Flush": 25}
-
-
-def strength(codes: list[str]) -> tuple[int, list[int]]:
-    """How high three or five cards are: the number of the category, then the ranks."""
-    values = Counter("23456789TJQKA".index(code[0]) + 2 for code in codes)
-    by_copies = sorted(values, key=lambda value: (-values[value], -value))
-    shape = sorted(values.values(), reverse=True)
-    if len(codes) == 3:
-        return {1: 0, 2: 1, 3: 3}[shape[0]], by_copies
-    found = EVALUATOR.evaluate([], [Card.new(code) for code in codes])
-    category = 9 - EVALUATOR.get_rank_class(found)  # 9 is a straight flush, 0 a high card
-    if category in (4, 8, 9):
-        return category, [-found]
-    return category, by_copies
-
-
-def other_points(mine: list[list[str]], theirs: list[list[str]], holder: bool, held: bool) -> int:
-    """What one hand gains from the other in points, worked out again without the game's code."""
-    back, middle, front = map(strength, mine)
-    their_back, their_middle, their_front = map(strength, theirs)
-    foul, their_foul = not back > middle > front, not their_back > their_middle > their_front
-    total = 0 if foul and their_foul else -9 if foul else 9 if their_foul else 0
-    if not foul and not their_foul:
-        for one, other in ((back, their_back), (middle, their_middle), (front, their_front)):
-            total += 1 if one > other else -1 if one < other else 1 if holder else -1 if held else 0
-    return total + (0 if foul else other_bonus(mine)) - (0 if their_foul else other_bonus(theirs))
-
-
-def other_bonus(segments: list[list[str]]) -> int:
-    points = 0
-    for codes, times in ((segments[0], 1), (segments[1], 2)):
-        found = EVALUATOR.evaluate([], [Card.new(code) for code in codes])
-        points += times * BONUS.get(EVALUATOR.class_to_string(EVALUATOR.get_rank_class(found)), 0)
-    ranks = Counter(code[0] for code in segments[2]).most_common()
-    value = "23456789TJQKA".index(ranks[0][0]) + 2
-    return points + {2: max(value - 5, 0), 3: value + 8}.get(ranks[0][1], 0)
-
-
-@clause("points", game="face-up-chinese-poker")
-@clause("bonus", game="face-up-chinese-poker")
-@clause("foul", game="face-up-chinese-poker")
-def test_rounds_of_random_cards_are_settled_as_by_another_implementation() -> None:
-    rng = random.Random(52)
-    seen: Counter[str] = Counter()
-    for number in range(400):
-        pack = rng.sample(PACK, 52)
-        players = 2 + number % 3
-        set_by = [arranged(pack[13 * one : 13 * one + 13], rng) for one in range(players)]
-        texts = [" | ".join(" ".join(part) for part in segments) for segments in set_by]
-        gained: Counter[str] = Counter()
-        for one in settled(*texts):
-            gained[one.hand] += one.net
-            gained[one.other] -= one.net
-            seen[one.bet] += 1
-        for place, mine in enumerate(set_by):
-            others = [(at, theirs) for at, theirs in enumerate(set_by) if at != place]
-            expected = sum(other_points(mine, theirs, place == 0, at == 0) for at, theirs in others)
-            assert gained[f"seat{place + 1}"] == expected, texts
-    assert min(seen[bet] for bet in ("front", "middle", "back", "foul", "front bonus", "back bonus")) > 50
-
-
-def arranged(codes: list[str], rng: random.Random) -> list[list[str]]:
-    """A way to set 13 cards: mostly one that is in order, with the best back of those tried."""
-    tried = []
-    for _ in range(rng.choice((1, 40))):
-        rng.shuffle(codes)
-        tried.append([codes[:5], codes[5:10], codes[10:]])
-    good = [one for one in tried if strength(one[0]) > strength(one[1]) > strength(one[2])]
-    return max(good, key=lambda one: strength(one[1])) if good else tried[0]
 
 
 def test_hands_of_two_packs_or_of_five_players_are_not_settled() -> None:
