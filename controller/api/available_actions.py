@@ -175,7 +175,7 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
     if name == "cut_by":
         return [seat for seat in state.round.seats if seat != state.round.button] if state.round else []
     if name == "choice" and kind is CorrectDecision:
-        return list(dict.fromkeys(one.choice for one in state.round.decisions)) if state.round else []
+        return list(described(state.setup.game).places) if state.round else []
     if name == "choice":
         turn = turn_due(state, state.round) if state.round else None
         return [*turn.choices, *turn.anybody] if turn else []

@@ -5,6 +5,7 @@ A card appears here once the script of the game has turned it over. All others a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from controller.core.rules.dealing import next_stack, waits_for_players
 from controller.core.rules.play import cards_wanted
 from controller.core.rules.script import record_between, record_of, reshuffle_due, turn_of
 from controller.core.state import Round, Settled, State
+from controller.core.step import Offer
 from controller.games import described
 from controller.games.board import BoardBlock
 from controller.games.record import PlayerTurn
@@ -80,13 +82,20 @@ def turn_due(state: State, round_: Round) -> PlayerTurn | None:
     return turn
 
 
-def asked_fields(state: State) -> dict[str, str]:
-    """For the choices of whoever decides now: the field that a person must fill in besides, `number` or `kinds`."""
+def asked_fields(state: State, offers: Sequence[Offer]) -> list[list[str]]:
+    """For each of these actions: the fields that it can do without, but not now."""
     turn = turn_due(state, state.round) if state.round else None
-    if turn is None:
-        return {}
-    numbers, kinds = dict.fromkeys(turn.numbers, "number"), dict.fromkeys(turn.enter, "kinds")
-    return {**(dict.fromkeys(turn.choices, "kinds") if turn.cards else {}), **kinds, **numbers}
+    return [_asked(offer, turn) for offer in offers]
+
+
+def _asked(offer: Offer, turn: PlayerTurn | None) -> list[str]:
+    if offer["action"] == "deal_cards" and "cards" in offer:  # face up
+        return ["kinds"]
+    if turn is None or offer["action"] != "decide_hand":
+        return []
+    choice = offer["choice"]
+    asked = {"kinds": bool(turn.cards) or choice in turn.enter, "number": choice in turn.numbers}
+    return [field for field, due in asked.items() if due]
 
 
 def _hand(state: State, round_: Round | None, name: str) -> HandShown:

@@ -81,7 +81,7 @@ def step(found: Step, state: State) -> dict[str, Any]:
         "clause": list(found.clause),
         "who": str(found.by[0]) if found.by else "device",
         "do": [dict(offer) for offer in found.do],
-        "asks": asked_fields(state),
+        "asks": asked_fields(state, found.do),
         "allowed_actions": list(found.allowed_actions),
     }
 

@@ -86,21 +86,22 @@ def step_lines(step: dict[str, Any]) -> Iterator[TextLine]:
 
 def command_lines(step: dict[str, Any]) -> Iterator[TextLine]:
     """The commands that report the step as done. A word in capitals stands for what the person must give."""
-    for number, offer in enumerate(step.get("do") or ()):
-        yield _line(f"  {'or' if number else 'do'}     shoectl do {_command(offer, step.get('asks', {}))}")
+    offers = step.get("do") or ()
+    for number, (offer, asks) in enumerate(zip(offers, step.get("asks") or [()] * len(offers), strict=True)):
+        yield _line(f"  {'or' if number else 'do'}     shoectl do {_command(offer, asks)}")
 
 
-def _command(offer: dict[str, Any], asks: dict[str, str]) -> str:
-    """An action with its fields, as a shell passes it on to `shoectl do`."""
+def _command(offer: dict[str, Any], asks: Sequence[str]) -> str:
+    """An action with its fields and those that must be added now, as a shell passes it on to `shoectl do`."""
     fields = {name: shlex.quote(_value(value)) for name, value in offer.items() if name != "action"}
     kind = ACTIONS.get(offer["action"])
     for field in msgspec.structs.fields(kind) if kind else ():
-        if (field.required and field.name not in _BY_WHOM) or field.name == asks.get(offer.get("choice", "")):
+        if (field.required or field.name in asks) and field.name not in _BY_WHOM:
             fields.setdefault(field.name, _BLANKS.get(field.name, "NUMBER" if field.type is int else "NAME"))
     if offer["action"] == "close_bets":
         fields.setdefault("seats", "N,N")  # unless they were reported before
-    if offer["action"] == "deal_cards" and "cards" in fields:  # they are dealt face up, and entered
-        fields["kinds"] = ",".join(["CARD"] * int(fields["cards"]))
+    if offer["action"] == "deal_cards" and "kinds" in asks:  # dealt face up
+        fields["kinds"] = shlex.quote(",".join(["CARD"] * offer["cards"]))
     words = [offer["action"], *(f"{name}={value}" for name, value in fields.items())]
     if kind and Role.DEALER not in kind.roles:  # it needs a PIN
         words += ["--name", "NAME"]

@@ -65,7 +65,7 @@ _LOAD = {
     Method.MANUAL_SHOE: "Put deck {} into the manual shoe.",
     Method.HAND: "Take deck {} into your hand.",
 }
-_CLOCKWISE = "Cards are dealt clockwise, starting at the dealer's left."
+_CLOCKWISE = tuple(f"Cards are dealt clockwise, starting at the {at}'s left." for at in ("dealer", "button"))
 _LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)
 
 _PROMPTS: dict[StepType, tuple[str, str]] = {  # of a game that has none of its own
@@ -351,9 +351,9 @@ def _betting(state: State, now_ms: int) -> Step | None:
 
 def _dealing(state: State, now_ms: int) -> Step | None:
     round_ = _round(state)
-    stack = next_stack(round_)
+    stack, clockwise = next_stack(round_), _CLOCKWISE[state.setup.game.has_button]
     if round_.unseen:
-        return _enter(next(iter(round_.unseen)), "It was dealt face up.")
+        return _enter(next(iter(round_.unseen)), "It is face up.")
     if stack is None:
         return None
     if round_.method is not Method.AUTOMATED_SHOE and stack.face_up:
@@ -363,7 +363,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         return Step(text, why, (rule,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
-        text, why, left = f"Deal to {place_name(stack.target)}.", _CLOCKWISE, stack.cards - round_.in_hand
+        text, why, left = f"Deal to {place_name(stack.target)}.", clockwise, stack.cards - round_.in_hand
         if stack.target == ledger.BURNT:
             text, why = f"Burn {plural(left, 'card')}.", "It is the first round of this shoe."
         if state.table is TableState.ACTING and round_.decisions:
@@ -372,7 +372,7 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     shoe = state.devices["shoe"]
     what, doing = ("card", "dealing") if stack.cards == 1 else ("stack", "forming")
     if shoe.at_exit:
-        how, why, rule = "face down", _CLOCKWISE, Rule.DEAL_STACKS
+        how, why, rule = "face down", clockwise, Rule.DEAL_STACKS
         if stack.face_up:
             how, (why, rule) = "face up", _due(state, round_, rule)
         why = "" if state.table is TableState.ACTING and round_.decisions else why
@@ -395,7 +395,8 @@ def _due(state: State, round_: Round, planned_by: Rule) -> tuple[str, Rule]:
     game = described(state.setup.game)
     dealt = sum(stack.target != ledger.BURNT for stack in round_.plan[: round_.dealt])
     if game.due_card is None or dealt < len(state.setup.game.programme[round_.method]):
-        return "The hands get their cards in turn." if game.due_card else _CLOCKWISE, planned_by
+        clockwise = _CLOCKWISE[state.setup.game.has_button]
+        return "The hands get their cards in turn." if game.due_card else clockwise, planned_by
     return sentence(game.due_card(record_of(state, round_)).why), Rule.FURTHER_CARDS
 
 

@@ -101,6 +101,7 @@ class Description:
     turn: Callable[[RoundRecord], PlayerTurn | None] | None = None  # who decides next
     decide: Callable[[RoundRecord, Decided], Consequence] | None = None  # what follows from a decision
     correct: Callable[[RoundRecord, Decided], str] | None = None  # why cards cannot belong to this choice instead
+    places: tuple[str, ...] = ()  # the choices that say where a card lies: a card is corrected to one of them
     hands_out: Callable[[RoundRecord], list[str]] | None = None  # can be collected while others still play
     reshuffle_due: Callable[[RoundRecord], bool] | None = None  # stock and discards are shuffled before play goes on
     hidden: tuple[Hidden, ...] = ()  # cards that are dealt face down

@@ -137,6 +137,7 @@ def test_a_turn_has_what_can_be_chosen(table: Any) -> None:
     assert view["turn"]["choices"] == ("exchange", "pass")
     assert view["turn"]["numbers"] == {"exchange": (1, 3)}
     assert view["turn"]["anybody"] == ("win",)
+    assert view["step"]["asks"] == [["number"], [], ["kinds"]]  # to exchange, to pass, to win
     assert view["button"] == 1
     assert {"label": "Pot", "figure": "2 units"}.items() <= view["board"][0].items()
     assert taken(played.people.perform(act.DecideHand, target="seat3", choice="pass"))
@@ -164,16 +165,20 @@ def test_a_win_can_be_declared_while_the_stock_is_to_be_shuffled(table: Any) -> 
 
 def test_a_step_says_what_else_a_decision_asks_for(table: Any) -> None:
     played = table("dragon-poker-chinese-deck").deal()
-    assert played.view()["step"]["asks"] == {}
-    assert played.until(TableState.ACTING)["step"]["asks"] == {"exchange": "number", "win": "kinds"}
+    view = played.view()
+    assert view["step"]["asks"] == [[] for _ in view["step"]["do"]]
+    assert played.until(TableState.ACTING)["step"]["asks"] == [["number"], [], ["kinds"]]
 
 
 def test_nobody_has_a_turn_while_a_card_is_due(table: Any) -> None:
-    played = table("face-up-chinese-poker").deal()
+    played = table("face-up-chinese-poker", Method.HAND).deal()
     assert played.view()["turn"] is None
+    view = played.until(TableState.DEALING, step="face up, and enter it")
+    assert view["step"]["asks"] == [["kinds"]]
     view = played.until(TableState.ACTING, step="places its first cards")
     first = view["turn"]["hand"]
     assert list(view["turn"]["cards"]) == hand(view, first)["kinds"]
+    assert view["step"]["asks"] == [["kinds"]] * 3
     assert played.actions()["decide_hand"]["allowed"]
 
 

@@ -232,7 +232,7 @@ def test_a_command_for_the_next_step_can_be_passed_to_a_shell_and_has_what_is_le
         {"action": "decide_hand", "choice": "win"},
         {"action": "enter_cards", "target": "player"},
     ]
-    table["step"]["asks"] = {"exchange": "number", "win": "kinds"}
+    table["step"]["asks"] = [["number"], [], ["kinds"], []]
     lines = [line.split("shoectl do ")[1] for line in shoectl("status").stdout.splitlines() if "shoectl do" in line]
     assert lines == [
         "decide_hand target=seat1 choice=exchange number=NUMBER",

@@ -8,10 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from controller.api.available_actions import actions_now
+from controller.api.table_view import table_view
 from controller.core import actions as act
 from controller.core.events.event import Entry
 from controller.core.events.play import HandDecided, RoundSettled, StakesNoted
 from controller.core.events.rounds import RoundStarted, StackTakenToHand
+from controller.core.events.table import ActionRefused
+from controller.core.guide import next_step
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind, setup_fault
 from controller.games import description_named, game_with
@@ -241,6 +245,64 @@ def test_whoever_leaves_and_comes_back_pays_as_a_new_player(open_table: Callable
     joined(people, 2)
     assert people.play((1, 2))
     assert [(fee.hand, fee.cents) for fee in found(people, StakesNoted)[-1].fees] == [("seat2", 750)]
+
+
+@clause("stakes", game="face-up-chinese-poker")
+def test_a_stack_that_is_too_small_is_named_with_what_is_needed(open_table: Callable[..., People]) -> None:
+    people = open_table(a_setup(schedule=2))
+    joined(people, 1)
+    assert reasons(people.perform(act.CloseBets, seats=(1, 2))) == ["the stack of seat 2 is 0; nine points are 45"]
+
+
+# --- cards and their places -------------------------------------------------------------------------------------------
+
+
+def test_the_deal_begins_at_the_left_of_the_button_says_the_guide(open_table: Callable[..., People]) -> None:
+    people = open_table(a_setup())
+    assert people.close_bets((1, 2))
+    assert next_step(people.house.state, 0).why == "Cards are dealt clockwise, starting at the button's left."
+
+
+def placing(people: People) -> str:
+    """Play until the first single card waits to be placed, and say whose it is."""
+    people.enough = lambda: "places the card face up" in next_step(people.house.state, 0).text
+    assert people.play((1, 2))
+    people.enough = None
+    return str(table_view(people.house.state, 0)["turn"]["hand"])
+
+
+@clause("segments", game="face-up-chinese-poker")
+def test_a_card_that_was_not_named_is_hidden_again_when_its_place_is_taken_back(
+    open_table: Callable[..., People],
+) -> None:
+    people = open_table(a_setup())
+    target = placing(people)
+    choice = table_view(people.house.state, 0)["turn"]["choices"][0]
+    assert taken(people.perform(act.DecideHand, target=target, choice=choice))
+    assert next_step(people.house.state, 0).text.startswith("Enter the cards")
+    again = people.perform(act.DecideHand, target=target, choice=choice)
+    assert reasons(again) == [f"the cards of {target.replace('seat', 'seat ')} are not entered"]
+    assert taken(people.perform(act.TakeBackDecision))
+    assert "places the card face up" in next_step(people.house.state, 0).text
+    assert people.work()
+
+
+@clause("segments", game="face-up-chinese-poker")
+def test_a_card_can_be_corrected_to_a_segment_in_which_nothing_was_entered(open_table: Callable[..., People]) -> None:
+    people = open_table(a_setup())
+    people.enough = lambda: people.house.state.table is TableState.ACTING
+    assert people.play((1, 2))
+    people.enough = None
+    first = table_view(people.house.state, 0)["turn"]["cards"][0]
+    assert taken(people.perform(act.DecideHand, target="seat2", choice="middle", kinds=(first,)))
+    correct = next(one for one in actions_now(people.house.state, 0) if one["action"] == "correct_decision")
+    (choices,) = [field["choices"] for field in correct["fields"] if field["name"] == "choice"]
+    assert choices == ["front", "middle", "back"]
+    assert taken(people.perform(act.CorrectDecision, target="seat2", choice="back", kinds=(first,)))
+
+
+def reasons(made: list[Entry]) -> list[str]:
+    return [entry.event.reason for entry in made if isinstance(entry.event, ActionRefused)]
 
 
 def refusals(made: list[Entry]) -> list[tuple[str, ...]]:

@@ -196,6 +196,8 @@ def _taken_back(state: State, event: DecisionTakenBack) -> None:
     del round_.plan[round_.before.pop().plan :]
     if event.turned:
         _remove_kinds(state, round_, event.target, list(last.kinds))
+    elif not last.moved:
+        round_.unseen.pop(event.target, None)  # they are face down again
     not_settled(state, round_)
     round_.acted = False
 

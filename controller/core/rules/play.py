@@ -174,14 +174,14 @@ def decide(d: Decision, act: DecideHand) -> Refusal | None:
     game = described(state.setup.game)
     turn = turn_of(state, round_)
     due = next_stack(round_)
+    if round_.unseen:
+        hand = place_name(next(iter(round_.unseen)))
+        return Refusal(f"the cards of {hand} are not entered", "they have been entered", (Rule.DECISIONS,))
     if due is not None and not waits_for_players(round_):
         where = place_name(due.target)
         return Refusal(f"cards are still to be dealt to {where}", "they have been dealt", (Rule.DECISIONS,))
     if reshuffle_due(state) and not (turn and act.choice in turn.anybody):
         return Refusal("too few cards are left", "stock and discards have been shuffled", (Rule.RESHUFFLE_STOCK,))
-    if round_.unseen:
-        hand = place_name(next(iter(round_.unseen)))
-        return Refusal(f"the cards of {hand} are not entered", "they have been entered", (Rule.DECISIONS,))
     if turn is None or game.decide is None:
         return Refusal("no decision is due", "it is a hand's turn", (Rule.DECISIONS,))
     out_of_turn = act.choice in turn.anybody and not round_.kinds.get(act.target)

@@ -15,6 +15,7 @@ from controller.games.face_up.pay import (
     COLLECTION,
     DOWN_MIN,
     HALF_FEE_MIN,
+    LEAST_POINTS,
     MOST_HANDS,
     FinishedHand,
     Segment,
@@ -118,7 +119,8 @@ def _seats_fault(record: RoundRecord) -> str:
         return "only two players may play two hands each"
     for owner in dict.fromkeys(owners):
         if not may_be_dealt_in(_stack(record, owner), _point(record)):
-            return f"the stack of {owner.replace('seat', 'seat ')} is less than nine points"
+            least = LEAST_POINTS * _point(record)
+            return f"the stack of {owner.replace('seat', 'seat ')} is {_stack(record, owner)}; nine points are {least}"
     return ""
 
 
@@ -437,6 +439,7 @@ DESCRIPTION = Description(
     turn=_turn,
     decide=_decide,
     correct=_correct,
+    places=tuple(Segment),
     hidden=(
         Hidden("each further card", tuple(Segment), "when it is placed"),
         Hidden("a hand in fantasy land", (SHOW,), "after all others are complete"),
