@@ -208,7 +208,7 @@ def _played(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What people decided, and the cards that they entered."""
     for one in found["decisions"]:
         what = f" ({', '.join(one['kinds'])})" if one["kinds"] else f" ({one['number']})" if one["number"] else ""
-        mistake = ", taken back" * one["taken_back"]
+        mistake = ", corrected" * one["corrected"] + ", taken back" * one["taken_back"]
         yield "decided", f"{_at(one['ts'])}, {place_name(one['target'])}: {spoken(one['choice'])}{what}{mistake}"
     for one in found["reshuffled"]:
         what = f"{cards(one['cards'])}, cut by seat {one['cut_by']}"

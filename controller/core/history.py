@@ -14,6 +14,7 @@ from controller.core.events.event import Entry
 from controller.core.events.play import (
     CardsCorrected,
     CardsEntered,
+    DecisionCorrected,
     DecisionTakenBack,
     HandDecided,
     HandsReconstructed,
@@ -34,7 +35,10 @@ from controller.core.events.rounds import (
     WagersReturned,
 )
 from controller.core.events.table import WarningCleared, WarningRaised
+from controller.core.state import replaced
 from controller.games.rulebook import Rule
+
+Played = CardsEntered | CardsCorrected | HandDecided | DecisionCorrected | DecisionTakenBack | StockReshuffled
 
 # Whether a reader can see which cards a hand had. Empty if the shoe does not recognise cards.
 HIDDEN: Final = "hidden"  # until the dealer's cards are shown; in a void round, until a floorperson requests them
@@ -126,7 +130,7 @@ class _RoundStory:
             decided = any(one["target"] == event.target for one in facts["decisions"])
             if decided and not self._shown and not facts["void"]:  # forfeited: it stays hidden for ever
                 self._hidden = {id: one for id, one in self._hidden.items() if one["target"] != event.target}
-        elif isinstance(event, CardsEntered | CardsCorrected | HandDecided | DecisionTakenBack | StockReshuffled):
+        elif isinstance(event, Played):
             self._played(entry, event)
         elif isinstance(event, HandsReconstructed):
             self._reconstructed(entry, event)
@@ -162,22 +166,24 @@ class _RoundStory:
         hand["cards"] += event.kept
         self._look_at(event.target)
 
-    def _played(
-        self, entry: Entry, event: CardsEntered | CardsCorrected | HandDecided | DecisionTakenBack | StockReshuffled
-    ) -> None:
+    def _played(self, entry: Entry, event: Played) -> None:
         """What people decided, and which cards they entered."""
         facts = self.facts
         if isinstance(event, StockReshuffled):
             facts["reshuffled"].append({"ts": entry.ts, "cards": event.cards, "cut_by": event.cut_by, "who": event.who})
             return
         hand, entered = facts["hands"][event.target], facts["entered"].setdefault(event.target, [])
-        if not isinstance(event, CardsEntered | CardsCorrected):
+        if isinstance(event, HandDecided | DecisionTakenBack):
             for place, target, cards in event.moves or ():
                 hand["cards"] += cards * ((target == event.target) - (place == event.target))
-        if isinstance(event, HandDecided):
-            decided = {"ts": entry.ts, "target": event.target, "choice": event.choice, "number": event.number}
-            facts["decisions"].append({**decided, "kinds": event.kinds, "who": event.who, "taken_back": False})
-            entered += event.kinds if event.turned else []
+        if isinstance(event, HandDecided | DecisionCorrected):
+            corrected = isinstance(event, DecisionCorrected)
+            number = 0 if isinstance(event, DecisionCorrected) else event.number
+            decided = {"ts": entry.ts, "target": event.target, "choice": event.choice, "number": number}
+            decided |= {"kinds": event.kinds, "who": event.who, "corrected": corrected, "taken_back": False}
+            facts["decisions"].append(decided)
+            if isinstance(event, HandDecided) and event.turned:
+                entered += event.kinds
         elif isinstance(event, DecisionTakenBack):
             last = next(one for one in reversed(facts["decisions"]) if not one["taken_back"])
             last["taken_back"] = True
@@ -189,11 +195,16 @@ class _RoundStory:
             self._correct(event, entered)
         self._look_at(event.target)
 
-    def _correct(self, event: CardsCorrected, kinds: list[str]) -> None:
-        """Replace the cards that were entered last, on their own or with the last stack of the hand."""
-        if not kinds:
-            kinds = next(one for one in reversed(self.facts["stacks"]) if one["target"] == event.target)["kinds"]
-        kinds[len(kinds) - len(event.kinds) :] = event.kinds
+    def _correct(self, event: CardsCorrected, entered: list[str]) -> None:
+        """Replace cards that were entered, on their own, with a stack of the hand, or with a decision."""
+        stacks = [one["kinds"] for one in self.facts["stacks"] if one["target"] == event.target]
+        right = replaced([kind for kinds in (*stacks, entered) for kind in kinds], event.was, event.kinds)
+        for kinds in (*stacks, entered):
+            kinds[:], right = right[: len(kinds)], right[len(kinds) :]
+        renamed = dict(zip(event.was, event.kinds, strict=True))
+        for one in self.facts["decisions"]:
+            if one["target"] == event.target:
+                one["kinds"] = [renamed.get(kind, kind) for kind in one["kinds"]]
 
     def _reconstructed(self, entry: Entry, event: HandsReconstructed) -> None:
         """The cards in the order in which they were drawn, and whose they are, replace what was recorded before."""

@@ -16,6 +16,7 @@ from controller.core.events.play import HandDecided, RoundSettled, StakesNoted
 from controller.core.events.rounds import RoundStarted, StackTakenToHand
 from controller.core.events.table import ActionRefused
 from controller.core.guide import next_step
+from controller.core.history import rebuild
 from controller.core.machines import TableState
 from controller.core.setup import Setup, ShufflerKind, setup_fault
 from controller.games import description_named, game_with
@@ -299,6 +300,30 @@ def test_a_card_can_be_corrected_to_a_segment_in_which_nothing_was_entered(open_
     (choices,) = [field["choices"] for field in correct["fields"] if field["name"] == "choice"]
     assert choices == ["front", "middle", "back"]
     assert taken(people.perform(act.CorrectDecision, target="seat2", choice="back", kinds=(first,)))
+
+
+@clause("segments", game="face-up-chinese-poker")
+def test_the_history_of_a_round_has_what_was_corrected(open_table: Callable[..., People]) -> None:
+    people = open_table(a_setup())
+    people.enough = lambda: people.house.state.table is TableState.ACTING
+    assert people.play((1, 2))
+    people.enough = None
+    wrong, other, *_ = table_view(people.house.state, 0)["turn"]["cards"]
+    unseen = [
+        kind for kind in people.house.state.setup.game.kinds if not people.house.state.decks["red-1"].seen.get(kind)
+    ]
+    assert taken(people.perform(act.DecideHand, target="seat2", choice="middle", kinds=(wrong, other)))
+    assert taken(people.perform(act.CorrectCards, target="seat2", was=(wrong,), kinds=(unseen[0],)))
+    assert taken(people.perform(act.CorrectDecision, target="seat2", choice="back", kinds=(unseen[0],)))
+    assert taken(people.perform(act.CorrectDecision, target="seat2", choice="back", kinds=(other,)))
+    assert taken(people.perform(act.TakeBackDecision))
+    found = rebuild(people.house.events, 1)
+    assert found["hands"]["seat2"]["kinds"] == people.house.state.round.kinds["seat2"]  # type: ignore[union-attr]
+    assert [(one["choice"], one["kinds"], one["corrected"], one["taken_back"]) for one in found["decisions"]] == [
+        ("middle", [unseen[0], other], False, False),
+        ("back", [unseen[0]], True, False),
+        ("back", [other], True, True),
+    ]
 
 
 def reasons(made: list[Entry]) -> list[str]:
