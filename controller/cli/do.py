@@ -16,6 +16,7 @@ from controller.cli.daemon_option import daemon_errors, get_for_completion, sock
 from controller.cli.options import json_option
 from controller.cli.pin_prompt import read_pin
 from controller.cli.table_text import clauses, command_lines
+from controller.games.standard_cards import kind_of_code
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 
@@ -75,9 +76,10 @@ def do_verb(
     Without ACTION, it lists the actions with their fields, who may perform them, and whether they
     are allowed now or why not.
 
-    A VALUE is a number (20), a list of numbers (1,3,6), yes or no, or a name. Your groups determine
-    your roles. Exit code 1 if the table refuses; the reason, and when the action would be possible,
-    is printed on standard error.
+    A VALUE is a number (20), a list of numbers (1,3,6), yes or no, or a name. Cards can be written
+    as "ace of spades,ten of hearts" or, if they are of the standard pack, as As,10h. Your groups
+    determine your roles. Exit code 1 if the table refuses; the reason, and when the action would be
+    possible, is printed on standard error.
 
     What only a floorperson or a technician may do needs their PIN. It is asked for, or read from
     standard input; a simulated table asks for none here. An action that cannot be undone is
@@ -227,7 +229,7 @@ def _value(field: dict[str, Any], text: str) -> Any:
             raise click.UsageError(f"{name} must be yes or no, not {text!r}")
         return text.lower() in YES
     if kind == "cards":
-        named = [card.strip() for card in text.split(",")] if text else []
+        named = [_card(card.strip(), choices) for card in text.split(",")] if text else []
         for card in named:
             if choices and card not in choices:
                 raise click.UsageError(f"{name}: there is no card {card!r}{nearest(card, choices)}")
@@ -241,6 +243,12 @@ def _value(field: dict[str, Any], text: str) -> Any:
     if kind == "choice" and choices and text not in choices:
         raise click.UsageError(f"{name} must be one of {', '.join(choices)}, not {text!r}")
     return text
+
+
+def _card(text: str, choices: list[str]) -> str:
+    """A card of the standard pack can be written short."""
+    kind = kind_of_code(text)
+    return kind if kind in choices else text
 
 
 def _numbers(text: str) -> list[int] | None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import UsageError
 
 from controller.cli import client
+from controller.cli.do import read_fields
 from tests.api.test_pins import PEOPLE, PINS, last, opened, started
 from tests.support.contract_daemon import ContractDaemon
 from tests.support.served import Served
@@ -56,6 +58,16 @@ def test_at_a_terminal_it_asks_before_it_acts_and_for_the_pin(served: Served) ->
         assert screen.end() == 0
         assert PINS["Flo"] not in screen.shown
     assert served.table()["table"] == "closed"
+
+
+def test_cards_of_the_standard_pack_can_be_written_short() -> None:
+    kinds = {"name": "kinds", "type": "cards", "required": True, "choices": ["ace of spades", "ten of hearts", "tiger"]}
+    known = [{"action": "enter_cards", "fields": [kinds]}]
+    assert read_fields("enter_cards", ("kinds=As, 10h,tiger",), known) == {
+        "kinds": ["ace of spades", "ten of hearts", "tiger"]
+    }
+    with pytest.raises(UsageError, match="there is no card '2h'"):  # not in this pack
+        read_fields("enter_cards", ("kinds=2h",), known)
 
 
 COUNT = {
