@@ -155,6 +155,8 @@ def test_whoever_sits_out_is_in_fantasy_land_in_their_next_hand(open_table: Call
     joined(people, 1, 2, 3, 4, 5)
     assert people.play((1, 2, 3, 4, 5))
     fantasy(people, seat1="seat1")
+    (block,) = [one for one in table_view(people.house.state, 0)["board"] if one["label"] == "Fantasy land"]
+    assert block["lines"] == ("seat 1",)
     assert people.play((1, 2, 3, 4, 5))
     assert ("seat1", 13) not in plan_of(people)  # the fifth player
     assert people.house.state.carried["fantasy"].get("seat1") == "seat1"
@@ -246,6 +248,32 @@ def test_whoever_leaves_and_comes_back_pays_as_a_new_player(open_table: Callable
     joined(people, 2)
     assert people.play((1, 2))
     assert [(fee.hand, fee.cents) for fee in found(people, StakesNoted)[-1].fees] == [("seat2", 750)]
+
+
+@clause("stakes", game="face-up-chinese-poker")
+def test_a_stack_that_was_entered_wrong_is_corrected_after_the_round(open_table: Callable[..., People]) -> None:
+    people = open_table(a_setup())
+    joined(people, 1, 2)
+    early = people.perform(act.RecordBet, seat=3, bet="corrected stack", amount=500)
+    assert taken(early)
+    assert reasons(people.perform(act.CloseBets, seats=(1, 2, 3))) == ["seat 3: there is no stack to correct"]
+    assert taken(people.perform(act.RecordBet, seat=3, bet="corrected stack", amount=0))
+    assert people.play((1, 2))
+    fantasy(people, seat1="seat1")
+    stacks = dict(people.house.state.carried["stacks"])
+    assert taken(people.perform(act.RecordBet, seat=1, bet="stack", amount=60))
+    text = f"seat 1: no chips are taken from the table: the stack is {stacks['seat1']}; if it is not, correct it"
+    assert reasons(people.perform(act.CloseBets, seats=(1, 2))) == [text]
+    assert taken(people.perform(act.RecordBet, seat=1, bet="stack", amount=0))
+    assert taken(people.perform(act.RecordBet, seat=1, bet="corrected stack", amount=60))
+    assert taken(people.perform(act.RecordBet, seat=2, bet="corrected stack", amount=70))
+    assert taken(people.perform(act.RecordBet, seat=2, bet="stack", amount=170))  # 100 are added
+    assert people.close_bets((1, 2))
+    assert people.house.state.carried["stacks"] == {"seat1": 60, "seat2": 170}
+    assert plan_of(people) == [("seat1", 13)]
+    assert found(people, StakesNoted)[-1].fees == []
+    assert people.work()
+    assert sum(people.house.state.carried["stacks"].values()) == 230
 
 
 @clause("stakes", game="face-up-chinese-poker")

@@ -37,7 +37,7 @@ from controller.games.rulebook import Rule
 from controller.games.standard_cards import KINDS
 
 HAND, FIRST_CARDS = 13, 5
-STACK, SECOND_HAND = "stack", "second hand of seat"
+STACK, CORRECTED_STACK, SECOND_HAND = "stack", "corrected stack", "second hand of seat"
 SET, SHOW, SWEEP, NO_SWEEP = "set", "show", "clean sweep", "no sweep"
 DOWN_MS = DOWN_MIN * 60_000
 ROOM = {Segment.BACK: 5, Segment.MIDDLE: 5, Segment.FRONT: 3}
@@ -76,11 +76,15 @@ def _point(record: RoundRecord) -> int:
     return limit
 
 
+def _before(record: RoundRecord, hand: str) -> int | None:
+    """What lay before a player after the last round; None if the player was not there."""
+    stacks: dict[str, int] = record.carried.get("stacks", {})
+    return record.wagers.get(hand, {}).get(CORRECTED_STACK, stacks.get(hand))
+
+
 def _stack(record: RoundRecord, hand: str) -> int:
     """What lies before a player: as it was entered for this round, or as the last one left it."""
-    entered = record.wagers.get(hand, {}).get(STACK)
-    stacks: dict[str, int] = record.carried.get("stacks", {})
-    return stacks.get(hand, 0) if entered is None else entered
+    return record.wagers.get(hand, {}).get(STACK, _before(record, hand) or 0)
 
 
 def _owner(record: RoundRecord, hand: str) -> str:
@@ -90,13 +94,14 @@ def _owner(record: RoundRecord, hand: str) -> str:
 
 
 def _bets_fault(record: RoundRecord, hand: str) -> str:
-    bets = record.wagers[hand]
-    stacks, most = record.carried.get("stacks", {}), record.options["most_buy_in"]
-    if most and bets.get(STACK, 0) > max(most, stacks.get(hand, 0)):
+    bets, before, most = record.wagers[hand], _before(record, hand), record.options["most_buy_in"]
+    if CORRECTED_STACK in bets and hand not in record.carried.get("stacks", {}):
+        return "there is no stack to correct"
+    if most and bets.get(STACK, 0) > max(most, before or 0):
         return f"a stack is bought up to {most}"
-    if STACK in bets and hand in stacks and bets[STACK] < stacks[hand]:
-        return f"no chips are taken from the table: the stack is {stacks[hand]}"
-    if STACK in bets and hand not in stacks and bets[STACK] < least_buy_in(_point(record)):
+    if STACK in bets and before is not None and bets[STACK] < before:
+        return f"no chips are taken from the table: the stack is {before}; if it is not, correct it"
+    if STACK in bets and before is None and bets[STACK] < least_buy_in(_point(record)):
         return f"the buy-in is at least {least_buy_in(_point(record))}"
     return ""
 
@@ -138,7 +143,9 @@ def _stakes(record: RoundRecord) -> Stakes | None:
     paid: list[str] = record.carried.get("paid", [])
     if "down" not in record.carried or now - began >= DOWN_MS:
         began, paid = now, []
-    entered = {hand: bets[STACK] for hand, bets in record.wagers.items() if STACK in bets}
+    entered = {
+        hand: _stack(record, hand) for hand, bets in record.wagers.items() if {STACK, CORRECTED_STACK} & bets.keys()
+    }
     stacks = {**record.carried.get("stacks", {}), **entered}
     since = {hand: record.carried.get("since", {}).get(hand, now) for hand in stacks}
     players = dict.fromkeys(_owner(record, hand) for hand in _hands(record))
@@ -403,6 +410,8 @@ def _board(record: RoundRecord) -> list[BoardBlock]:
     for hand in _hands(record):
         rows = {str(segment): tuple(kinds) for segment, kinds in placed(record, hand).items()}
         blocks.append(BoardBlock(_name(hand), figure=str(_stack(record, _owner(record, hand))), hand=hand, cards=rows))
+    if there := ", ".join(_name(hand).lower() for hand in record.carried.get("fantasy", {})):
+        blocks.append(BoardBlock("Fantasy land", lines=(there,)))
     return [*blocks, _collection(record)]
 
 
@@ -424,7 +433,7 @@ DESCRIPTION = Description(
     options={"schedule": 2, "most_buy_in": 0},
     options_fault=_options_fault,
     ask_for_bets="Enter new stacks, then begin the round.",
-    bets=(STACK, SECOND_HAND),
+    bets=(STACK, CORRECTED_STACK, SECOND_HAND),
     bets_fault=_bets_fault,
     seats_fault=_seats_fault,
     button_waits=True,

@@ -257,8 +257,8 @@ class FaceUpWitness(GameWitness):
             self.check("right points", found == points * POINT, f"{one} gets {found} from {other}, not {points} points")
 
     def _stack(self, stacks: dict[str, int], name: str) -> int:
-        entered = self.house.state.bets.get(name, {}).get("stack")
-        return stacks.get(name, 0) if entered is None else entered
+        entered = self.house.state.bets.get(name, {})
+        return entered.get("stack", entered.get("corrected stack", stacks.get(name, 0)))
 
     def _dues(
         self, worth: dict[str, dict[str, Worth]], foul: dict[str, bool], holder: str
