@@ -277,7 +277,7 @@ def test_a_short_stack_pays_in_the_order_of_the_comparisons_and_what_is_left_lap
     payments = settled(foul, second, third, stacks={"seat1": 12, "seat2": 100, "seat3": 100})
     found = [(one.hand, one.other, one.net) for one in payments if one.bet == "foul"]
     assert found == [("seat2", "seat1", 9), ("seat3", "seat1", 3)]
-    assert payments[1].outcome == "seat1 has a foul hand; the stacks cover 3 of 9"
+    assert payments[1].outcome == "seat 1 has a foul hand; the stacks cover 3 of 9"
     assert any(one.hand in ("seat2", "seat3") and one.other != "seat1" for one in payments)
 
 

@@ -291,7 +291,8 @@ def _segment_awards(one: ShownHand, other: ShownHand, holder: str) -> list[Award
     """The points for the segments, or the penalty of a foul hand that stands for them."""
     if one.foul or other.foul:
         winner, loser = (other, one) if one.foul else (one, other)
-        return [] if winner.foul else [Award(winner.place, "foul", f"{loser.place} has a foul hand", FOUL_POINTS)]
+        outcome = f"{loser.place.replace('seat', 'seat ')} has a foul hand"
+        return [] if winner.foul else [Award(winner.place, "foul", outcome, FOUL_POINTS)]
     if one.sweep or other.sweep:
         return []
     awards = (_segment_award(segment, one, other, holder) for segment in Segment)
