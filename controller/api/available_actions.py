@@ -122,6 +122,8 @@ def fields_of(kind: type[Action], state: State) -> list[dict[str, Any]]:
             what["default"] = field.default if field.default is not msgspec.NODEFAULT else None
         if field.name == "counts":
             what["default"] = list(packed_counts(state.setup.game))  # what a person confirms
+        if kind is CorrectDecision and field.name == "kinds":
+            what["places"] = list(described(state.setup.game).places)  # the choices that are about cards
         if kind is ReceiveDeck and field.name == "deck":
             what["most"] = LONGEST_NAME
             what["unused"] = {back: _unused_name(state, back) for back in state.setup.backs}
@@ -175,7 +177,8 @@ def _choices(kind: type[Action], name: str, of: Any, state: State) -> list[Any] 
     if name == "cut_by":
         return [seat for seat in state.round.seats if seat != state.round.button] if state.round else []
     if name == "choice" and kind is CorrectDecision:
-        return list(described(state.setup.game).places) if state.round else []
+        game = described(state.setup.game)
+        return [*game.places, *game.answers] if state.round else []
     if name == "choice":
         turn = turn_due(state, state.round) if state.round else None
         return [*turn.choices, *turn.anybody] if turn else []

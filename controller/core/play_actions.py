@@ -69,13 +69,13 @@ class TakeBackDecision(Action):
 
 
 class CorrectDecision(Action):
-    """A card was entered with the wrong choice: this one is right. A second card changes places with it."""
+    """A decision was entered wrong: this one is right. A card belongs there; a second one changes places with it."""
 
     leads_to = play.DecisionCorrected
     rules = (Rule.DECISIONS,)
     target: str
     choice: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()  # if it is about cards
 
 
 class ReportCutCard(Action):

@@ -102,6 +102,7 @@ class Description:
     decide: Callable[[RoundRecord, Decided], Consequence] | None = None  # what follows from a decision
     correct: Callable[[RoundRecord, Decided], str] | None = None  # why cards cannot belong to this choice instead
     places: tuple[str, ...] = ()  # the choices that say where a card lies: a card is corrected to one of them
+    answers: tuple[str, ...] = ()  # the choices without cards that can be corrected
     hands_out: Callable[[RoundRecord], list[str]] | None = None  # can be collected while others still play
     reshuffle_due: Callable[[RoundRecord], bool] | None = None  # stock and discards are shuffled before play goes on
     hidden: tuple[Hidden, ...] = ()  # cards that are dealt face down

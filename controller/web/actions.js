@@ -231,6 +231,7 @@ const openFields = (action, given) => action.fields.filter((field) => !(field.na
 function isAsked(action, field, given) {
   if (action.action === "decide_hand" && field.name === "number") return given.choice in (table.turn?.numbers ?? {});
   if (action.action === "decide_hand" && field.name === "kinds") return Boolean(given.choice && cardsOf(given.choice));
+  if (action.action === "correct_decision" && field.name === "kinds") return !given.choice || field.places.includes(given.choice);
   const faceUp = table.round?.stacks.find((stack) => stack.state === "due")?.face_up;
   if (action.action === "deal_cards" && ["cards", "kinds"].includes(field.name)) return (field.name === "kinds") === Boolean(faceUp);
   return true;

@@ -326,7 +326,7 @@ def test_a_card_can_be_corrected_to_a_segment_in_which_nothing_was_entered(open_
     assert taken(people.perform(act.DecideHand, target="seat2", choice="middle", kinds=(first,)))
     correct = next(one for one in actions_now(people.house.state, 0) if one["action"] == "correct_decision")
     (choices,) = [field["choices"] for field in correct["fields"] if field["name"] == "choice"]
-    assert choices == ["front", "middle", "back"]
+    assert choices == ["front", "middle", "back", "clean sweep", "no sweep"]
     assert taken(people.perform(act.CorrectDecision, target="seat2", choice="back", kinds=(first,)))
 
 

@@ -150,7 +150,7 @@ class DecisionTakenBack(PersonEvent):
 
 
 class DecisionCorrected(PersonEvent):
-    """Cards were entered with the wrong choice: the first belongs to this one; a second one takes its place."""
+    """A decision was entered wrong: this one is right. The first card belongs to it; a second one takes its place."""
 
     kind = "decision.corrected"
     round: int
@@ -159,8 +159,8 @@ class DecisionCorrected(PersonEvent):
     kinds: list[str]
 
     def sentence(self) -> str:
-        which = " for ".join(self.kinds) or "nothing"
-        return f"Corrected for {place_name(self.target)}: {which} to {spoken(self.choice)}."
+        which = f"{' for '.join(self.kinds)} to " if self.kinds else ""
+        return f"Corrected for {place_name(self.target)}: {which}{spoken(self.choice)}."
 
 
 class ActingResumed(Event):

@@ -39,6 +39,7 @@ from controller.games.standard_cards import KINDS
 HAND, FIRST_CARDS = 13, 5
 STACK, CORRECTED_STACK, SECOND_HAND = "stack", "corrected stack", "second hand of seat"
 SET, SHOW, SWEEP, NO_SWEEP = "set", "show", "clean sweep", "no sweep"
+ANSWERS = (SWEEP, NO_SWEEP)
 DOWN_MS = DOWN_MIN * 60_000
 ROOM = {Segment.BACK: 5, Segment.MIDDLE: 5, Segment.FRONT: 3}
 _INITIAL = (Deal(PLAYERS, 1, face_up=True),) * FIRST_CARDS
@@ -218,7 +219,7 @@ def placed(record: RoundRecord, hand: str) -> dict[Segment, list[str]]:
     found: dict[Segment, list[str]] = {segment: [] for segment in Segment}
     singles = iter(record.kinds.get(hand, ())[FIRST_CARDS:])
     for one in record.decisions_of(hand):
-        if one.moved:
+        if one.moved and one.choice not in ANSWERS:
             _move(found, Segment(one.choice), *one.kinds)
         elif one.choice == SHOW:
             for segment, first in ((Segment.BACK, 0), (Segment.MIDDLE, 5), (Segment.FRONT, 10)):
@@ -245,7 +246,10 @@ def _move(there: dict[Segment, list[str]], segment: Segment, kind: str, other: s
 
 
 def _correct(record: RoundRecord, decided: Decided) -> str:
-    """Why a card cannot be in this segment instead. Only the entry is corrected: a card that is placed stays there."""
+    """Why a card cannot be in this segment, or the answer cannot be this one, instead. A card that is placed stays."""
+    if decided.choice in ANSWERS:
+        answer = _answer(record, decided.hand)
+        return "" if answer not in ("", decided.choice) else "no other answer about a clean sweep was entered"
     there, known = placed(record, decided.hand), decided.choice in tuple(Segment)
     segments = [_segment_with(there, kind) for kind in decided.kinds]
     if not known or not 1 <= len(segments) <= 2 or None in segments or segments[0] == decided.choice:
@@ -308,12 +312,16 @@ def _sweep_turn(record: RoundRecord) -> PlayerTurn | None:
     if any(len(record.kinds.get(hand, ())) < HAND for hand in _hands(record)):
         return None  # the shoe has been asked for the last cards, and has not named them yet
     for hand in _hands(record):
-        asked = any(one.choice in (SWEEP, NO_SWEEP) for one in record.decisions_of(hand))
         different = len(set(record.kinds[hand])) == HAND  # otherwise there is a foreign card: the settlement says so
-        if not asked and different and sweep_of(segments_of(record, hand)):
+        if not _answer(record, hand) and different and sweep_of(segments_of(record, hand)):
             text = f"Ask {_name(hand).lower()} whether it declares a clean sweep."
-            return PlayerTurn(hand, (SWEEP, NO_SWEEP), text, "Sweeps are declared before the hands are compared.")
+            return PlayerTurn(hand, ANSWERS, text, "Sweeps are declared before the hands are compared.")
     return None
+
+
+def _answer(record: RoundRecord, hand: str) -> str:
+    """Whether a hand was last said to declare a clean sweep; empty if this was not asked."""
+    return next((one.choice for one in reversed(record.decisions_of(hand)) if one.choice in ANSWERS), "")
 
 
 def _name(hand: str) -> str:
@@ -334,7 +342,7 @@ def _decide(record: RoundRecord, decided: Decided) -> Consequence:
         if len(decided.kinds) != HAND:
             return Consequence(f"a hand has {HAND} cards", "all of them are entered: back, middle, front")
         return Consequence(turned=HAND)
-    if decided.choice in (SWEEP, NO_SWEEP):
+    if decided.choice in ANSWERS:
         return Consequence()
     return _place(record, decided)
 
@@ -372,7 +380,7 @@ def _finished(record: RoundRecord) -> list[FinishedHand]:
     hands = _hands(record)
     found = []
     for hand in (hands[-1], *hands[:-1]):
-        declared = any(one.choice == SWEEP for one in record.decisions_of(hand))
+        declared = _answer(record, hand) == SWEEP
         found.append(FinishedHand(hand, segments_of(record, hand), declared, _owner(record, hand)))
     return found
 
@@ -449,6 +457,7 @@ DESCRIPTION = Description(
     decide=_decide,
     correct=_correct,
     places=tuple(Segment),
+    answers=ANSWERS,
     hidden=(
         Hidden("each further card", tuple(Segment), "when it is placed"),
         Hidden("a hand in fantasy land", (SHOW,), "after all others are complete"),
