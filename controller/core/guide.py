@@ -357,8 +357,9 @@ def _dealing(state: State, now_ms: int) -> Step | None:
     if stack is None:
         return None
     if round_.method is not Method.AUTOMATED_SHOE and stack.face_up:
-        card: Offer = {"action": "deal_cards", "target": stack.target, "cards": stack.cards - round_.in_hand}
-        text = f"Deal a card to {place_name(stack.target)}, face up, and enter it."
+        card: Offer = {"action": "deal_cards", "target": stack.target, "cards": (left := stack.cards - round_.in_hand)}
+        what, them = ("a card", "it") if left == 1 else (plural(left, "card"), "them")
+        text = f"Deal {what} to {place_name(stack.target)}, face up, and enter {them}."
         why, rule = _due(state, round_, Rule.DEALING)
         return Step(text, why, (rule,), (card,))
     if round_.method is not Method.AUTOMATED_SHOE:

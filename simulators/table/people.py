@@ -32,7 +32,7 @@ from firmware_bridge.wire.messages import Mode
 from simulators.devices.cards import CardPlace
 from simulators.table.hands import TableHands
 from simulators.table.house import House
-from simulators.table.players import by_worth, choice_of, deal_one, planned_choice, reshuffle_stock, shuffle
+from simulators.table.players import by_worth, choice_of, deal_face_up, planned_choice, reshuffle_stock, shuffle
 
 WHO: Final = {
     Role.DEALER: "dealer 1",
@@ -242,8 +242,8 @@ class People:
         """Take one of the actions that the guide offers, if it is for them; True if something was done."""
         name = str(offer["action"])
         if name == "deal_cards" and "cards" in offer:
-            kinds = deal_one(self.hands, str(offer["target"]))
-            return bool(kinds) and self._report(step, offer, {"kinds": kinds})
+            kinds = deal_face_up(self.hands, str(offer["target"]), int(str(offer["cards"])))
+            return bool(kinds) and self._report(step, {**offer, "cards": len(kinds)}, {"kinds": kinds})
         if name in ("insert_deck", "load_deck"):
             return self.put_in(ACTIONS[name], str(offer["deck"]))
         if name == "receive_deck":

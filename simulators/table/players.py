@@ -63,17 +63,14 @@ def shuffle(hands: TableHands, deck: str, rng: random.Random) -> None:
     hands.house.cards.reorder(hands.own(deck), order)
 
 
-def deal_one(hands: TableHands, target: str) -> tuple[str, ...]:
-    """Deal a card to a hand, and look at it. One that lies there and was not reported is looked at instead."""
+def deal_face_up(hands: TableHands, target: str, number: int) -> tuple[str, ...]:
+    """Deal cards to a hand, and look at them. Those that lie there and were not reported are looked at first."""
     cards, state = hands.house.cards, hands.house.state
     believed = state.decks[state.round.deck].cards.get(target, 0) if state.round else 0
-    if cards.count(hands.hand(target)) > believed:
-        return hands.kinds_of(target)[believed : believed + 1]
-    if not cards.count(hands.source()):
-        return ()
-    hands.bring_up(target, 1)
-    cards.move_top(1, hands.source(), hands.hand(target))
-    return hands.kinds_of(target)[-1:]
+    while cards.count(hands.hand(target)) < believed + number and cards.count(hands.source()):
+        hands.bring_up(target, 1)
+        cards.move_top(1, hands.source(), hands.hand(target))
+    return hands.kinds_of(target)[believed : believed + number]
 
 
 def _is_set(cards: Sequence[Card]) -> bool:
