@@ -21,8 +21,6 @@ _PLACES: Final = {
     "aside": ("the cards set aside", "among those set aside"),
     "discards": ("the discards", "in the discards"),
     "burnt": ("the burnt cards", "in the burnt cards"),
-    "player": ("the player", "in the player's hand"),
-    "banker": ("the banker", "in the banker's hand"),
     "taken": ("the stack last taken from the shoe", "in the stack last taken from the shoe"),
     "freed": ("the cards taken out of the jam", "among those taken out of the jam"),
     "missing": ("missing", "among those missing"),
@@ -33,8 +31,13 @@ _PLACES: Final = {
 
 
 def place_name(place: str) -> str:
-    """A place of the ledger: `seat3` becomes seat 3."""
-    return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, (place, ""))[0]
+    """A place of the ledger: `seat3` becomes seat 3. A name that is not among the places is that of a hand."""
+    return f"seat {place[4:]}" if place.startswith("seat") else _PLACES.get(place, (f"the {place}", ""))[0]
+
+
+def is_place(name: str) -> bool:
+    """Whether a name stands for a place of the ledger already."""
+    return name in _PLACES or name.startswith("seat")
 
 
 # States whose names do not go with "is": the table, a deck or a device is …
@@ -120,7 +123,9 @@ def cycle_name(command: str) -> str:
 
 def where(place: str) -> str:
     """A place with its preposition, as in `2 cards are missing in the shoe`."""
-    return _PLACES[place][1] if place in _PLACES else f"at {place_name(place)}"
+    if place in _PLACES:
+        return _PLACES[place][1]
+    return f"at {place_name(place)}" if place.startswith("seat") else f"in {place_name(place)}'s hand"
 
 
 def state_name(state: str) -> str:

@@ -17,11 +17,12 @@ export function showGame(table) {
 /** A grid such as a scoreboard; it is scrolled to the newest column. */
 function grid(block) {
   const columns = Math.max(12, ...block.cells.map((cell) => cell.column + 2));
+  const colourOf = (name) => block.colours[name] ?? "grey";
   const marks = new Map();
   for (const cell of block.cells) marks.set(cell.mark, (marks.get(cell.mark) ?? 0) + 1);
   const place = el("div", { class: "grid-cells" }, ...block.cells.map((cell) => {
-    const node = el("span", { class: `cell mark-${cell.mark}`, title: cell.label }, cell.mark.charAt(0).toUpperCase(),
-      cell.text ? el("b", { class: "count", text: cell.text }) : null, ...cell.dots.map((dot) => el("i", { class: `dot dot-${dot.split(" ")[0]}` })));
+    const node = el("span", { class: "cell", data: { colour: colourOf(cell.mark) }, title: cell.label }, cell.mark.charAt(0).toUpperCase(),
+      cell.text ? el("b", { class: "count", text: cell.text }) : null, ...cell.dots.map((dot) => el("i", { class: "dot", data: { colour: colourOf(dot) } })));
     node.style.gridColumn = cell.column + 1;
     node.style.gridRow = cell.row + 1;
     return node;
@@ -30,7 +31,7 @@ function grid(block) {
   place.style.setProperty("--rows", block.rows);
   const counted = [...marks].map(([mark, number]) => `${number} ${mark}`).join(", ");
   const newest = block.cells.map((cell) => cell.label).reverse().join("; ");
-  return el("figure", { class: `scoreboard board-${block.label.toLowerCase().replaceAll(" ", "-")}` },
+  return el("figure", { class: `scoreboard board-${block.label.toLowerCase().replaceAll(" ", "-")}${block.outlined ? " outlined" : ""}` },
     el("figcaption", {}, el("strong", { text: block.label }), el("span", { text: counted })),
     el("div", { class: "grid-scroll", tabindex: 0, role: "img", "aria-label": `${block.label}: ${counted ? `${counted}; from the newest: ${newest}` : "empty"}` }, place));
 }

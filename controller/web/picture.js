@@ -154,7 +154,7 @@ export class Picture {
     const figure = svg("tspan", { class: "hand-figure" });
     const title = svg("text", { x: x + 14, y: y + 24, class: "place-name" });
     const seat = Number(/^seat(\d+)$/.exec(name)?.[1] ?? 0);
-    const node = svg("g", { class: `named-hand${seat ? " seat" : ""} mark-${name}`, data: seat ? { hand: name, seat } : { hand: name }, ...(seat ? this.tapping(seat) : {}) },
+    const node = svg("g", { class: `named-hand${seat ? " seat" : ""}`, data: seat ? { hand: name, seat } : { hand: name }, ...(seat ? this.tapping(seat) : {}) },
       svg("rect", { x, y, width: w, height: h, rx: 16, class: "hand-box" }), title,
       ...rows.map((row) => svg("text", { x: row.label[0], y: row.label[1], class: "row-name", "text-anchor": left ? "end" : "start", text: capitalise(row.name) })),
       ...rows.map((row) => svg("rect", { x: row.x - step / 2, y: row.y - (CARD.h / 2) * card, width: step * LONGEST_ROW, height: CARD.h * card, rx: 6, class: "row-box" })));
@@ -187,6 +187,7 @@ export class Picture {
     const stacks = round && !round.void ? round.stacks : [];
     const due = stacks.find((stack) => stack.state === "at_exit" || stack.state === "due")?.target ?? table.turn?.hand;
     const hands = new Map((table.hands ?? []).map((hand) => [hand.name, hand]));
+    const colours = Object.assign({}, ...(table.board ?? []).map((block) => block.colours));
     const figures = new Map((table.board ?? []).filter((block) => block.hand).map((block) => [block.hand, block.figure]));
     for (const [number, node] of this.seatNodes) {
       node.classList.toggle("due", due === `seat${number}`);
@@ -200,6 +201,7 @@ export class Picture {
       node.classList.toggle("due", due === name);
       node.mark.classList.toggle("here", name === `seat${table.button}`);
       const figure = figures.get(name) ?? "";
+      if (colours[name]) node.dataset.colour = colours[name];
       if (node.shown === label + figure) continue;
       node.shown = label + figure;
       node.figure.textContent = figure ? `  ${figure}` : "";

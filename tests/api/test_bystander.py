@@ -85,7 +85,7 @@ def test_the_list_of_fields_has_nothing_that_cannot_be_seen_at_the_table() -> No
         "round": {"number", "deck", "seats", "dealt", "stacks", "void", "acted", "collected", "stub_out", "face_up"},
         "hands": {"name", "label", "cards", "kinds", "to_enter", "bets", "decisions"},
         "turn": {"hand"},
-        "board": {"label", "figure", "lines", "cells", "rows", "hand", "cards"},
+        "board": {"label", "figure", "lines", "cells", "rows", "hand", "cards", "outlined", "colours"},
         "settled": {"round", "result", "results", "payments"},
         "session_ended": {"round", "result", "results", "payments"},
         "decks": {"name", "back", "state", "state_words", "cards", "due"},

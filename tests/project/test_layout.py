@@ -37,22 +37,6 @@ def test_a_class_name_stands_for_one_thing() -> None:
     assert not twice
 
 
-def test_a_game_is_named_only_in_its_own_package() -> None:
-    """Everything else asks the description of the game. Dragon Poker is named where it is the usual game."""
-    others = re.compile(r"baccarat|face.?up.(chinese|poker)|chinese.?(deck|poker)", re.IGNORECASE)
-    compared = re.compile(r"\bgame(\.name)? (==|!=) (?!first_game|Setup|game)")
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for folder in ("controller", "firmware_bridge", "simulators")
-        for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in (".py", ".js", ".css", ".html") and path.parent.name != "__pycache__"
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if "games" not in path.relative_to(ROOT).parts and (others.search(line) or compared.search(line))
-    ]
-    examples = ("controller/cli/odds.py",)  # in its help
-    assert [line for line in found if not line.startswith(examples)] == []
-
-
 def test_no_file_is_too_long() -> None:
     files = [
         *ROOT.glob("*.md"),

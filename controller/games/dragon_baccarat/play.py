@@ -38,6 +38,7 @@ from controller.games.rulebook import Rule
 from controller.games.standard_cards import KINDS
 
 PLAYER, BANKER = "player", "banker"
+COLOURS = {PLAYER: "blue", f"{PLAYER} pair": "blue", BANKER: "red", f"{BANKER} pair": "red", str(Result.TIE): "green"}
 MOST_SEATS = 9
 MOST_BURNT = 10
 _INITIAL_DEAL = (Deal(PLAYER, 1, face_up=True), Deal(BANKER, 1, face_up=True)) * 2
@@ -176,8 +177,8 @@ def _board(record: RoundRecord) -> list[BoardBlock]:
         if cards:
             blocks.append(BoardBlock(name.capitalize(), figure=str(hand_points(cards)), hand=name, cards={"": cards}))
     rounds = msgspec.convert(_of_this_shoe(record), list[BaccaratResult])
-    blocks.append(BoardBlock("Bead plate", cells=_cells(bead_plate(rounds)), rows=ROWS))
-    blocks.append(BoardBlock("Big road", cells=_cells(big_road(rounds)), rows=ROWS))
+    blocks.append(BoardBlock("Bead plate", cells=_cells(bead_plate(rounds)), rows=ROWS, colours=COLOURS))
+    blocks.append(BoardBlock("Big road", cells=_cells(big_road(rounds)), rows=ROWS, colours=COLOURS, outlined=True))
     return blocks
 
 

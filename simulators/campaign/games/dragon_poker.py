@@ -67,6 +67,7 @@ SETUPS: Final = (
 )
 GAME: Final = CampaignGame(
     setups=SETUPS,
+    choices=("play", "forfeit"),
     suited={
         "deck_from_hand": SETUPS[15:17],
         "recut": SETUPS[17:],

@@ -75,7 +75,7 @@ class CampaignGame:
     round_s: float = ROUND_S
     mishaps: Mapping[str, Bring] = field(default_factory=dict)
     witness: type[GameWitness] = GameWitness
-    choices: tuple[str, ...] = ("play", "forfeit")  # that somebody may press by mistake
+    choices: tuple[str, ...] = ("no choice",)  # that somebody may press by mistake
     bets: bool = False  # in some rounds, players make bets that are recorded
     prepare: Callable[[ClumsyPeople, random.Random], None] | None = None  # before a round
     prefer: Callable[[ClumsyPeople, PlayerTurn], dict[str, Any] | None] | None = None  # how a player decides
