@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import collections
 import enum
 import functools
@@ -19,7 +20,9 @@ from controller.core.events import KINDS
 from controller.core.machines import MACHINES, StateMachine
 from controller.core.setup import DEALT_HOW, Setup, ShufflerKind, setup_fault
 from controller.core.state import State
-from controller.games import GAMES, RULEBOOK, game_with
+from controller.games import GAMES, RULEBOOK, board, description, game_with, payments, record
+from controller.games import game as game_model
+from controller.games import rulebook as rulebook_model
 from controller.games.description import Description
 from controller.games.game import PLAYERS, Method
 from firmware_bridge.connection import STAGES, Stage
@@ -300,6 +303,35 @@ def hidden_table() -> str:
     return "\n".join(out)
 
 
+GAME_PARTS = (
+    description.Description, game_model.Game, game_model.Deal, rulebook_model.Rulebook, description.Hidden,
+    description.Irregularity, record.RoundRecord, record.PlayerTurn, record.Decided, record.Consequence, record.DueCard,
+    record.Stakes, record.SessionEnd, payments.Payment, payments.HandResult, payments.Fee, board.BoardBlock,
+    board.GridCell,
+)  # fmt: skip
+
+
+def game_fields() -> str:
+    """Every field of what a game is made of, with the comment that it has in the source."""
+    out = []
+    for kind in GAME_PARTS:
+        out += [f"### {kind.__name__}", "", (kind.__doc__ or "").splitlines()[0], ""]
+        out += ["| field | if not given | what it is |", "| --- | --- | --- |"]
+        lines, start = inspect.getsourcelines(kind)
+        for node in ast.walk(ast.parse("".join(lines))):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                typed = re.fullmatch(r"Callable\[\[(.*?)\], (.*?)\]( \| None)?", ast.unparse(node.annotation))
+                name = f"{node.target.id}({typed[1]}) -> {typed[2]}" if typed else node.target.id
+                usual = "" if typed else "required"
+                if node.value and not typed:
+                    usual = f"`{ast.unparse(node.value)}`".replace("field(default_factory=dict)", "{}")
+                comment = lines[node.end_lineno - 1].partition("  # ")[2].strip() if node.end_lineno else ""
+                assert comment, f"{kind.__name__}.{node.target.id} (line {start + node.lineno - 1}) has no comment"
+                out.append("| `{}` | {} | {} |".format(name.replace("|", "\\|"), usual, comment))
+        out.append("")
+    return "\n".join(out)
+
+
 SHUFFLERS: dict[str, ShufflerKind | None] = {
     "no shuffler": None,
     "plain": ShufflerKind(),
@@ -413,6 +445,7 @@ PARTS: dict[str, dict[str, typing.Callable[[], str]]] = {
     "design.md": {"packages": package_diagram, "stages": stage_diagram},
     "journal.md": {"events": event_table},
     "games.md": {"hidden": hidden_table, "set-ups": set_up_table},
+    "game-fields.md": {"fields": game_fields},
     "odds.md": {"odds": odds_table},
     "rules.md": {"rules": rule_table},
     "table.md": {machine.name: functools.partial(machine_diagram, machine) for machine in MACHINES},

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-import inspect
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from controller.cli import terminal
-from controller.cli.options import json_option
+from controller.cli.options import GameName, json_option
 from controller.games import GAMES
-from controller.games.odds import BetOdds, OddsLine
+from controller.games.odds import BetOdds, OddsLine, odds_choices
 
 _LONGEST_NUMBER = 20  # digits that are printed; --json has all of them
 
 
+def _choice_options(command: Callable[..., None]) -> Callable[..., None]:
+    """An option for each choice that the odds of some game depend on."""
+    texts: dict[str, list[str]] = {}
+    kinds: dict[str, type] = {}
+    for game, count in ((name, found.odds) for name, found in GAMES.items() if found.odds):
+        for choice in odds_choices(count):
+            kinds.setdefault(choice.name, type(choice.usual))
+            texts.setdefault(choice.name, []).append(f"{game}: {choice.text} ({choice.usual}).")
+    for name in reversed(texts):
+        option = f"--{name.replace('_', '-')}"
+        command = click.option(option, name, type=kinds[name], help=" ".join(texts[name]))(command)
+    return command
+
+
 @click.command("odds")
-@click.argument("game", type=click.Choice([name for name, game in GAMES.items() if game.odds]))
-@click.option("--decks", type=int, metavar="N", help="Number of decks in a baccarat pack (8).")
-@click.option("--session", type=int, metavar="ROUNDS", help="Length of a tournament session, for its dragon bets.")
+@click.argument("game", type=GameName())
+@_choice_options
 @json_option
-def odds_verb(game: str, as_json: bool, **chosen: int | None) -> None:
+def odds_verb(game: str, as_json: bool, **chosen: int | str | None) -> None:
     """Print the exact odds of a game's bets.
 
     Every possible deal is counted, and the player decides as well as possible. The edge is what the
-    player loses on average of one unit staked. The dragon bets of a tournament are listed with
-    --session; each of its rounds is then dealt from a full pack, and the longest streak is paid.
+    player loses on average of one unit staked.
 
     \b
     Examples:
@@ -42,11 +54,12 @@ def odds_verb(game: str, as_json: bool, **chosen: int | None) -> None:
         _print_bet(bet, first=number == 0)
 
 
-def _odds(game: str, options: dict[str, int]) -> list[BetOdds]:
+def _odds(game: str, options: dict[str, int | str]) -> list[BetOdds]:
     count = GAMES[game].odds
-    assert count is not None  # the others are not among the choices
-    for name in options.keys() - inspect.signature(count).parameters:
-        raise click.UsageError(f"--{name} does not apply to {game}")
+    if count is None:
+        raise click.UsageError(f"the description of {game} has no odds")
+    for name in options.keys() - {choice.name for choice in odds_choices(count)}:
+        raise click.UsageError(f"--{name.replace('_', '-')} does not apply to {game}")
     try:
         return count(**options)
     except ValueError as error:

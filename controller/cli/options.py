@@ -8,6 +8,7 @@ import dataclasses
 
 import click
 
+from controller.games import GAMES, not_loaded
 from firmware_bridge.drivers.angel_eye.recognise import BAUD as ANGEL_EYE_BAUD
 from firmware_bridge.ports.transport import PortSettings, PortUnsuitable, parse_address
 
@@ -26,6 +27,17 @@ class Address(click.ParamType[str]):
         except PortUnsuitable as error:
             raise click.UsageError(str(error), ctx) from None
         return value
+
+
+class GameName(click.Choice[str]):
+    """The name of a game. The error also says which modules with games cannot be used, and why."""
+
+    def __init__(self) -> None:
+        super().__init__(list(GAMES))
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """What is wrong with the name."""
+        return "; ".join([super().get_invalid_choice_message(value, ctx).rstrip("."), *not_loaded()])
 
 
 def _settings(ctx: click.Context, param: click.Parameter, baud: int) -> PortSettings:

@@ -6,7 +6,7 @@ import click
 
 from controller.api.rulebook import rows
 from controller.cli import terminal
-from controller.cli.options import json_option
+from controller.cli.options import GameName, json_option
 from controller.core.machines import MACHINES
 from controller.games import GAMES
 
@@ -15,7 +15,7 @@ COLUMNS = ("enforced_by", "tests", "scenarios")
 
 @click.command("rules")
 @click.argument("clause", required=False, metavar="[CLAUSE]")
-@click.option("--game", type=click.Choice(list(GAMES)), default="dragon-poker", help="The game (dragon-poker).")
+@click.option("--game", type=GameName(), default="dragon-poker", help="The game (dragon-poker).")
 @json_option
 def rules_verb(clause: str | None, game: str, as_json: bool) -> None:
     """List the clauses of the rules, their code, tests and scenarios.

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from controller.api.app import Api
 from controller.api.event_text import event_text
 from controller.api.server import ApiServer, api_server, remove_socket, tcp_socket, unix_socket
+from controller.cli.options import GameName
 from controller.core.events.event import Entry
 from controller.daemon.config import CONFIG_FILE, Config, ConfigError, listen_address, read_config
 from controller.daemon.daemon import Daemon, TableStopped
@@ -25,7 +26,6 @@ from controller.daemon.logs import set_up_logs
 from controller.daemon.screen_token import ensure_token, screen_url
 from controller.daemon.simulate import put_journal_aside, simulated, simulated_config
 from controller.daemon.systemd import notify, watchdog_s
-from controller.games import GAMES
 from controller.journal import JournalError
 
 _LOG = structlog.get_logger()
@@ -161,7 +161,7 @@ def _announce(config: Config) -> None:
 @click.option("--simulate", is_flag=True, help="Simulate a whole table: devices, cards and a robot dealer.")
 @click.option(
     "--game",
-    type=click.Choice(list(GAMES)),
+    type=GameName(),
     default="dragon-poker",
     show_default=True,
     help="With --simulate: the game that is played.",

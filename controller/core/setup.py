@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
+from controller.core import ledger
 from controller.core.enforcement import enforces
-from controller.core.names import plural, spoken, stored_name
+from controller.core.names import is_place, plural, spoken, stored_name
 from controller.core.refusal import Refusal
 from controller.games import described, rulebook_of
 from controller.games.dragon_poker.cards import DRAGON_POKER
@@ -111,8 +112,13 @@ def _game(setup: Setup) -> SetupFault | None:
         reason = f"a deck would have {setup.game.deck_size} cards, more than a device can report"
         when = f"it has at most {LARGEST_PACK}"
         return SetupFault(reason, when, (Rule.DECK_COMPOSITION,), key="table.options")
+    taken = [hand for hand in setup.game.hands() if hand != ledger.DEALER and is_place(hand)]
+    if taken:
+        reason = f"no hand of {setup.game.name} can be called {taken[0]!r}: that is another place at the table"
+        return SetupFault(reason, "it has another name", (Rule.DECK_COMPOSITION,), key="table.game")
     if setup.method in setup.game.programme and setup.game.most_cards(setup.method, setup.seats) > setup.game.deck_size:
-        reason = "a full table needs more cards than a deck has"
+        most = setup.game.most_cards(setup.method, setup.seats)
+        reason = f"a full table needs {most} cards, more than the {setup.game.deck_size} of a deck"
         return SetupFault(reason, "fewer positions are set up", (Rule.SEATS,), key="table.seats")
     return None
 
@@ -219,7 +225,7 @@ def _options(setup: Setup) -> SetupFault | None:
     if unknown:
         reason, known = f"{setup.game.name} has no option {unknown[0]}", ", ".join(game.options) or "none"
         return SetupFault(reason, f"the options are {known}", key=f"table.options.{unknown[0]}")
-    fault = game.options_fault({**game.options, **setup.options})
+    fault = game.fault_of(setup.options)
     reason, clause = rulebook_of(setup.game).split(fault)
     rules = (clause,) if clause else ()
     return SetupFault(reason, "", rules, key="table.options") if fault else None  # the reason says what to enter

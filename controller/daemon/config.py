@@ -14,7 +14,7 @@ import msgspec
 
 from controller.core.names import stored_name
 from controller.core.setup import Limits, Setup, ShufflerKind, devices_of, setup_fault
-from controller.games import GAMES, description_named, game_with
+from controller.games import description_named, game_with, unknown_game
 from controller.games.game import Method
 from controller.journal import JOURNAL_ID
 from firmware_bridge.ports.transport import PortUnsuitable, parse_address
@@ -248,7 +248,7 @@ def _faults_of(config: Config) -> list[str]:
     if not config.name.strip():
         faults.append("name: found ''; expected a name for the table")
     if description_named(config.table.game) is None:
-        return [f"table.game: unknown game {config.table.game!r}; expected one of {', '.join(GAMES)}"]
+        return [f"table.game: {unknown_game(config.table.game)}"]
     fault = setup_fault(config.setup())
     if fault:
         allowed = f"; allowed when {fault.possible_when}" if fault.possible_when else ""

@@ -12,6 +12,7 @@ import contextlib
 import math
 import secrets
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -148,7 +149,9 @@ class Daemon:
             raise TableStopped(self.stopped) from None
         except Exception as error:  # a bug: the journal is right, the state in memory may not be
             self._log.exception("decision failed", report=type(report).__name__)
-            self._halt(f"internal error ({type(error).__name__}); report it with the output of `shoectl bundle`")
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"{type(error).__name__} in {Path(where.filename).name}, line {where.lineno}"
+            self._halt(f"internal error ({what}); report it with the output of `shoectl bundle`")
             raise TableStopped(self.stopped) from None
         if events:
             self.write_s.append(time.perf_counter() - begun)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from controller.games.board import BoardBlock
 from controller.games.game import Deal, Game
@@ -74,14 +74,14 @@ class Description:
     Its functions are pure. They say what is due and what follows; they never command a device.
     """
 
-    game: Game
-    rulebook: Rulebook
-    script: tuple[StepType, ...] = USUAL_SCRIPT
-    prompts: Mapping[StepType, tuple[str, str]] = field(default_factory=dict)  # what people do in a step, and why
+    game: Game  # its numbers
+    rulebook: Rulebook  # its clauses
+    script: tuple[StepType, ...] = USUAL_SCRIPT  # the types of the steps of a round, in order
+    prompts: Mapping[StepType, tuple[str, str]] = field(default_factory=dict)  # by step: what people do, and why
     options: Mapping[str, Any] = field(default_factory=dict)  # what the house may choose, with the usual values
-    example_options: Mapping[str, Any] = field(default_factory=dict)  # where a choice has no usual value
-    options_fault: Callable[[dict[str, Any]], str] = _no_fault
-    ask_for_bets: str = "Take the bets, then announce: no more bets."
+    example_options: Mapping[str, Any] = field(default_factory=dict)  # of a simulated table, where none is usual
+    options_fault: Callable[[dict[str, Any]], str] = _no_fault  # why the house cannot choose these
+    ask_for_bets: str = "Take the bets, then announce: no more bets."  # what the dealer does before a round
     bets: tuple[str, ...] = ()  # whose amounts can be recorded
     offered: Callable[[dict[str, Any]], Sequence[str]] | None = None  # by the house; all, if not given
     bet_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why this bet cannot be made now
@@ -91,9 +91,9 @@ class Description:
     takes_button: Callable[[RoundRecord, str], bool] | None = None  # whether the button can move to this hand
     stakes: Callable[[RoundRecord], Stakes | None] | None = None  # what is noted when bets are closed
     leave: Callable[[RoundRecord, str], dict[str, Any] | None] | None = None  # what is remembered without this player
-    needed_bets: Callable[[RoundRecord, str], dict[str, int]] | None = None  # to play, as a simulated player makes them
+    needed_bets: Callable[[RoundRecord, str], dict[str, int]] | None = None  # that a simulated player makes to play
     with_options: Callable[[Game, dict[str, Any]], Game] = _same_game  # the numbers that follow from the options
-    deals: Callable[[RoundRecord], tuple[Deal, ...] | None] | None = None  # of this round, if not as in the programme
+    deals: Callable[[RoundRecord], tuple[Deal, ...] | None] | None = None  # of this round; None: the programme
     due_card: Callable[[RoundRecord], DueCard] | None = None  # the hand that gets a further card in the deal, if any
     reconstruct: Callable[[Sequence[str]], Sequence[str]] | None = None  # whose each card is; empty: nobody's
     must_decide: bool = False  # every decision is recorded; otherwise the dealer may report that all have acted
@@ -103,17 +103,17 @@ class Description:
     correct: Callable[[RoundRecord, Decided], str] | None = None  # why cards cannot belong to this choice instead
     places: tuple[str, ...] = ()  # the choices that say where a card lies: a card is corrected to one of them
     answers: tuple[str, ...] = ()  # the choices without cards that can be corrected
-    hands_out: Callable[[RoundRecord], list[str]] | None = None  # can be collected while others still play
-    reshuffle_due: Callable[[RoundRecord], bool] | None = None  # stock and discards are shuffled before play goes on
+    hands_out: Callable[[RoundRecord], list[str]] | None = None  # hands that are collected while others play
+    reshuffle_due: Callable[[RoundRecord], bool] | None = None  # whether stock and discards are shuffled now
     hidden: tuple[Hidden, ...] = ()  # cards that are dealt face down
     shown: Callable[[RoundRecord], list[str]] | None = None  # the hands that are turned over; all, if not given
-    settle: Callable[[RoundRecord], list[Payment]] | None = None
+    settle: Callable[[RoundRecord], list[Payment]] | None = None  # what is paid; ValueError: people decide
     result: Callable[[RoundRecord], str] | None = None  # of the round as a whole, in a few words
     results: Callable[[RoundRecord], list[HandResult]] | None = None  # of each hand, in the order of settlement
     carry: Callable[[RoundRecord], dict[str, Any] | None] | None = None  # what is remembered after this round
     session_bets: tuple[str, ...] = ()  # those of the bets that a session of several rounds decides
-    end_session: Callable[[RoundRecord], SessionEnd] | None = None
-    session_over: Callable[[RoundRecord], bool] | None = None  # by itself, after a number of rounds
+    end_session: Callable[[RoundRecord], SessionEnd] | None = None  # without a result, none has begun
+    session_over: Callable[[RoundRecord], bool] | None = None  # whether it ends by itself now
     irregularities: Mapping[str, Irregularity] = field(default_factory=dict)  # by name
     odds: Callable[..., list[BetOdds]] | None = None  # the parameters are what a person may choose
     board: Callable[[RoundRecord], list[BoardBlock]] | None = None  # what the screen shows besides seats and cards
@@ -121,6 +121,26 @@ class Description:
     def after(self, step: StepType) -> StepType:
         """The type of the step after one of this type."""
         return self.script[self.script.index(step) + 1]
+
+    def fault_of(self, options: Mapping[str, Any]) -> str:
+        """What is wrong with the choices of the house, all of which there are; empty if nothing is."""
+        chosen = {**self.options, **options}
+        mistyped = next(filter(None, (_mistyped(name, options[name], self.options[name]) for name in options)), "")
+        if not mistyped:
+            return self.options_fault(chosen)
+        try:
+            return self.options_fault(chosen) or mistyped
+        except Exception:  # the game need not expect another type
+            return mistyped
+
+
+def _mistyped(name: str, found: Any, usual: Any) -> str:
+    """Why a choice cannot be of this type; empty if it is of the type of the usual one."""
+    wanted = _IN_WORDS.get(type(usual))
+    return f"{name}: found {found!r}; expected {wanted}" if wanted and type(found) is not type(usual) else ""
+
+
+_IN_WORDS: Final[dict[type, str]] = {int: "a whole number", str: "text", bool: "true or false", dict: "a table"}
 
 
 def script_fault(script: tuple[StepType, ...]) -> str:

@@ -28,26 +28,26 @@ class Deal(msgspec.Struct, frozen=True):
     """One step of a dealing programme: a number of cards to each player, or to one named hand."""
 
     to: str  # PLAYERS, DEALER, or the name of another hand
-    cards: int
+    cards: int  # to each hand, as one stack
     last: bool = False  # the dealer's stack, which may stay in the device until the players have acted
-    after_acting: bool = False
-    face_up: bool = False
+    after_acting: bool = False  # dealt once the players have acted
+    face_up: bool = False  # for everybody to see
 
 
 class Game(msgspec.Struct, frozen=True):
     """The numbers of a game. They are stored in the journal with the set-up of the table."""
 
-    name: str
-    kinds: tuple[str, ...]  # in the order used by a device that recognises cards
+    name: str  # on the screen and in the journal
+    kinds: tuple[str, ...]  # of cards, in the order used by a device that recognises them
     copies: tuple[int, ...]  # how many of each kind a deck has
     deck_size: int  # the sum of `copies`
-    most_seats: int
-    programme: dict[Method, tuple[Deal, ...]]
-    extra_cards: int = 0  # how many cards a hand may draw beyond its share
+    most_seats: int  # player positions at the table
+    programme: dict[Method, tuple[Deal, ...]]  # the deal; other methods are refused. PLAYERS are dealt to clockwise
+    extra_cards: int = 0  # how many cards a hand may draw beyond its share, at the dealer's request
     least_cut: int = 10  # cards above the cover card
-    stub_count_rounds: int = 5  # 0: its count is never due
-    life_h: dict[Method, int] = msgspec.field(default_factory=lambda: dict(LIFE_H))  # a method without one: no limit
-    keeps_dealing: bool = False  # the deck lasts several rounds, until its cut card comes out
+    stub_count_rounds: int = 5  # after so many rounds the stub is counted; 0: never
+    life_h: dict[Method, int] = msgspec.field(default_factory=lambda: dict(LIFE_H))  # hours of play; if none: no limit
+    keeps_dealing: bool = False  # the deck lasts several rounds, until its cut card comes out: see games.md
     draws: bool = False  # cards are also dealt while the players act
     fewest_seats: int = 1  # that must play
     has_button: bool = False  # it moves clockwise after every round, and the deal begins at its left

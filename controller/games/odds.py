@@ -5,9 +5,32 @@ Every figure is a whole number of deals out of all deals, counted and never samp
 
 from __future__ import annotations
 
+import inspect
+import typing
+from collections.abc import Callable
 from fractions import Fraction
 
 import msgspec
+
+
+class OddsChoice(msgspec.Struct, frozen=True):
+    """What a person may choose where odds depend on it: a parameter of the game's function."""
+
+    name: str
+    usual: int | str
+    text: str  # what it is, from `decks: Annotated[int, "number of decks"] = 8`
+
+
+def odds_choices(odds: Callable[..., object]) -> list[OddsChoice]:
+    """The numbers and texts among the parameters of a game's function. ValueError: one has no usual value."""
+    hints, found = typing.get_type_hints(odds, include_extras=True), []
+    for name, parameter in inspect.signature(odds).parameters.items():
+        if parameter.default is parameter.empty:
+            raise ValueError(f"the parameter {name} needs a usual value")
+        texts = [one for one in getattr(hints.get(name), "__metadata__", ()) if isinstance(one, str)]
+        if isinstance(parameter.default, int | str):
+            found.append(OddsChoice(name, parameter.default, texts[0] if texts else name.replace("_", " ")))
+    return found
 
 
 class OddsLine(msgspec.Struct, frozen=True):

@@ -8,16 +8,16 @@ import msgspec
 class Fee(msgspec.Struct, frozen=True):
     """What the house takes from a player, whatever the outcome of a round."""
 
-    hand: str
-    cents: int
-    why: str
+    hand: str  # "seat3"
+    cents: int  # the amount
+    why: str  # in a few words
 
 
 class Payment(msgspec.Struct, frozen=True):
     """One step of a settlement: what a hand wins or loses with one bet. Steps are listed in the order of payment."""
 
     hand: str  # the place of the hand: "seat3"
-    bet: str
+    bet: str  # which bet is settled
     outcome: str  # such as the line of the paytable, or "lost"
     net: int  # in the units of the wagers: more than 0 is won, less is lost, 0 is returned
     other: str = ""  # the hand at whose cost it is; empty for the house
@@ -26,5 +26,5 @@ class Payment(msgspec.Struct, frozen=True):
 class HandResult(msgspec.Struct, frozen=True):
     """How a hand has ended, in words. Results are listed in the order of settlement."""
 
-    hand: str
-    text: str
+    hand: str  # "seat3", "dealer"
+    text: str  # in words

@@ -95,8 +95,8 @@ class Rule(StrEnum):
 class Rulebook(msgspec.Struct, frozen=True):
     """A game's clauses with their texts, in order, and the clause of each rule: one, or one per dealing method."""
 
-    clauses: dict[str, str]
-    rules: dict[Rule, str | dict[Method, str]]
+    clauses: dict[str, str]  # each with its text, in order
+    rules: dict[Rule, str | dict[Method, str]]  # the clause of each rule of the core that the game has
     decided_by: dict[str, tuple[Callable[..., object], ...]] = {}  # the functions of the game that decide a clause
 
     def clauses_of(self, rule: Rule) -> tuple[str, ...]:

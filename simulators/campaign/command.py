@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from controller.games import GAMES
+from controller.games import GAMES, unknown_game
 from simulators.campaign.luck import DEFAULT_RATE, Shift, draw
 from simulators.campaign.planted_defects import DEFECTS
 from simulators.campaign.report import CampaignReport, as_html, as_json, as_text
@@ -83,8 +83,7 @@ def run_campaign(
 ) -> bool:
     """Run the command; False if a check failed or a defect was missed. Without a seed, rounds have a new one."""
     if game and game not in GAMES:
-        known = ", ".join(GAMES)
-        raise click.BadParameter(f"unknown game {game!r}; expected one of {known}", param_hint="--game")
+        raise click.BadParameter(unknown_game(game), param_hint="--game")
     rate = faults_option(faults, rounds) if faults else DEFAULT_RATE
     defect_seed = DEFECT_SEED if seed is None else seed
     if seed is None:

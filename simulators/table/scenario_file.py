@@ -20,7 +20,7 @@ from controller.core.setup import Setup, devices_of, setup_fault
 from controller.core.step import ACTIONS
 from controller.core.warning_kinds import WARNINGS
 from controller.daemon.config import parse_toml
-from controller.games import GAMES, description_named, game_with, rulebook_of
+from controller.games import GAMES, description_named, game_with, not_loaded, rulebook_of
 from controller.games.game import Method
 from firmware_bridge.wire.messages import (
     AnyEvent,
@@ -118,7 +118,8 @@ def _with_game(scenario: Scenario, *, default_seats: bool) -> Setup:
     """The table's set-up with the numbers of its game, and what the house has chosen there."""
     game = description_named(scenario.game)
     if game is None:
-        raise _Wrong(("game",), f"unknown game {scenario.game!r}; {_expected(scenario.game, GAMES)}")
+        known = f"unknown game {scenario.game!r}; {_expected(scenario.game, GAMES)}"
+        raise _Wrong(("game",), "; ".join([known, *not_loaded()]))
     options = {**game.example_options, **scenario.table.options}
     own_numbers = scenario.table.game != Setup().game
     numbers = scenario.table.game if own_numbers else game_with(game, options)

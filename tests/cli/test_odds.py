@@ -49,6 +49,7 @@ def test_a_session_adds_the_dragon_bets_with_whole_numbers_of_any_length() -> No
         (["dragon-poker", "--decks", "8"], "--decks does not apply to dragon-poker"),
         (["dragon-baccarat-tournament", "--decks", "3"], "3 decks: the game is played with 4 to 10 (2.1)"),
         (["dragon-baccarat-tournament", "--session", "999"], "a session of 999 rounds: enter 1 to 200"),
+        (["dragon-poker-chinese-deck", "--players", "5"], "the game is played by 2 to 4 players, not 5"),
         (["dragon-baccarat-tournament", "--decks", "many"], "'many' is not a valid integer"),
     ],
 )

@@ -315,7 +315,7 @@ def test_an_error_of_ours_stops_the_table_and_it_starts_again_from_the_disk(
         await daemon.start()
         before = encode(daemon.state)
         mocker.patch.object(daemon.live.table, "handle", side_effect=ZeroDivisionError)  # type: ignore[union-attr]
-        with pytest.raises(TableStopped, match="internal error"):
+        with pytest.raises(TableStopped, match=r"internal error \(ZeroDivisionError in \S+\.py, line \d+\)"):
             daemon.take(OpenTable(who="dana", role=Role.DEALER))
         again = asyncio.Event()
         daemon.listen(lambda ts, events: again.set() if events else None)

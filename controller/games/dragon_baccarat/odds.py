@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Annotated
 
 from controller.games.dragon_baccarat.hands import (
     FEWEST_DECKS,
@@ -25,7 +26,10 @@ LOSE, RETURNED = "lose", "tie, returned"
 LONGEST_SESSION = 200  # rounds; more than a pack of ten decks lasts
 
 
-def odds(decks: int = 8, session: int = 0) -> list[BetOdds]:
+def odds(
+    decks: Annotated[int, "number of decks in the pack"] = 8,
+    session: Annotated[int, "rounds of a session, for its dragon bets"] = 0,
+) -> list[BetOdds]:
     """The odds with a full pack of this many decks, and of the dragon bets for a session of this many rounds.
 
     For the dragon bets every round of the session is dealt from a full pack, and the longest streak is paid.
