@@ -51,7 +51,7 @@ from controller.core.rules.correcting import correctable
 from controller.core.rules.dealing import next_stack
 from controller.core.rules.opening import LONGEST_NAME, packed_counts
 from controller.core.rules.play import cards_wanted
-from controller.core.rules.script import options_of
+from controller.core.rules.script import options_of, record_between
 from controller.core.rules.service import OUT_HOW
 from controller.core.state import Round, State, decode, encode, requestable_rounds
 from controller.core.table import Table
@@ -221,10 +221,12 @@ def _possible(kind: type[Action], name: str, choices: list[Any], state: State) -
 
 
 def _bets_to_ask_for(state: State) -> list[str]:
-    """The bets that the house offers, and those that were recorded all the same: they can be taken back."""
+    """The bets that can be made now, and those that were recorded all the same: they can be taken back."""
     game = described(state.setup.game)
     offered = game.offered(options_of(state)) if game.offered else game.bets
-    return [bet for bet in game.bets if bet in offered or any(bet in placed for placed in state.bets.values())]
+    recorded = {bet for bets in state.bets.values() for bet in bets} - set(game.session_bets)
+    made = [bet for bet in offered if not game.bet_fault(record_between(state), bet)]
+    return [bet for bet in game.bets if bet in made or bet in recorded]
 
 
 def _left(state: State) -> list[str]:
@@ -330,7 +332,7 @@ def _trials(kind: type[Action], state: State) -> Iterator[dict[str, Any]]:
             continue
         choices: list[Any] | None = _choices(kind, field.name, field.type, state)
         if kind is CloseBets and not state.seats:
-            choices = [tuple(range(1, state.setup.game.fewest_seats + 1))]  # it can name the seats that have wagered
+            choices = list(itertools.combinations(range(1, state.setup.seats + 1), state.setup.game.fewest_seats))
         elif field.name == "counts":
             choices = [packed_counts(state.setup.game)]
         elif kind is DealCards and field.name == "kinds" and _face_up(state):

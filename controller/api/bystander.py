@@ -45,6 +45,7 @@ OPEN_FIELDS: dict[str, tuple[str, ...]] = {
     "step": _STEP,
     "round": _ROUND,
     "hands": _HAND,
+    "seat_bets": (),
     "button": (),
     "turn": ("hand",),
     "board": _BLOCK,

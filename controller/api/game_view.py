@@ -46,6 +46,7 @@ class GameView(msgspec.Struct):
     """What the screen shows of a game."""
 
     hands: list[HandShown]  # those of the seats, then those that the game deals to besides
+    seat_bets: tuple[str, ...]  # bets whose amount is the number of a seat
     button: int  # the seat that has it; 0 if there is none
     turn: PlayerTurn | None  # whose decision the table accepts now
     board: list[BoardBlock]
@@ -60,6 +61,7 @@ def game_view(state: State) -> dict[str, Any]:
     names = [*(f"seat{number}" for number in range(1, state.setup.seats + 1)), *state.setup.game.hands()]
     shown = GameView(
         hands=[_hand(state, round_, name) for name in names],
+        seat_bets=game.seat_bets,
         button=round_.button if round_ else state.button,
         turn=turn_due(state, round_) if round_ else None,
         board=game.board(record) if game.board else [],

@@ -66,6 +66,7 @@ _LOAD = {
     Method.HAND: "Take deck {} into your hand.",
 }
 _CLOCKWISE = tuple(f"Cards are dealt clockwise, starting at the {at}'s left." for at in ("dealer", "button"))
+_BURN = "It is the first round of this shoe."
 _LOOSE = (DeckState.RACKED, DeckState.STACKED, DeckState.MIXED, DeckState.CUT, DeckState.DELIVERED)
 
 _PROMPTS: dict[StepType, tuple[str, str]] = {  # of a game that has none of its own
@@ -366,14 +367,14 @@ def _dealing(state: State, now_ms: int) -> Step | None:
         deal: tuple[Offer, ...] = ({"action": "deal_cards", "target": stack.target}, {"action": "finish_deal"})
         text, why, left = f"Deal to {place_name(stack.target)}.", clockwise, stack.cards - round_.in_hand
         if stack.target == ledger.BURNT:
-            text, why = f"Burn {plural(left, 'card')}.", "It is the first round of this shoe."
+            text, why = f"Burn {plural(left, 'card')}.", _BURN
         if state.table is TableState.ACTING and round_.decisions:
             text, why = f"Deal {plural(left, 'card')} to {place_name(stack.target)}.", ""
         return Step(text, why, (Rule.DEALING,), deal)
     shoe = state.devices["shoe"]
     what, doing = ("card", "dealing") if stack.cards == 1 else ("stack", "forming")
     if shoe.at_exit:
-        how, why, rule = "face down", clockwise, Rule.DEAL_STACKS
+        how, why, rule = "face down", _BURN if stack.target == ledger.BURNT else clockwise, Rule.DEAL_STACKS
         if stack.face_up:
             how, (why, rule) = "face up", _due(state, round_, rule)
         why = "" if state.table is TableState.ACTING and round_.decisions else why

@@ -84,6 +84,7 @@ class Description:
     ask_for_bets: str = "Take the bets, then announce: no more bets."  # what the dealer does before a round
     bets: tuple[str, ...] = ()  # whose amounts can be recorded
     offered: Callable[[dict[str, Any]], Sequence[str]] | None = None  # by the house; all, if not given
+    seat_bets: tuple[str, ...] = ()  # those of the bets whose amount is the number of another seat
     bet_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why this bet cannot be made now
     bets_fault: Callable[[RoundRecord, str], str] = _no_bets_fault  # why the bets of this hand do not fit together
     seats_fault: Callable[[RoundRecord], str] = _no_seats_fault  # why these seats cannot play the next round

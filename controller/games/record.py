@@ -71,7 +71,7 @@ class PlayerTurn(msgspec.Struct, frozen=True):
 
     hand: str  # whose turn it is
     choices: tuple[str, ...]  # each is a button
-    text: str  # the headline: "Ask seat 3 to play or fold."
+    text: str  # the headline: "Ask seat 3 to play or forfeit."
     why: str = ""  # the line under it
     numbers: dict[str, tuple[int, int]] = {}  # the fewest and the most cards, for choices that are about a number
     cards: tuple[str, ...] = ()  # known cards of the hand to choose from, if the choice is about some of them

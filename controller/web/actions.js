@@ -6,7 +6,7 @@ import { get, post } from "./api.js";
 import { clearNotice, closeDialog, notice, openDialog, refusalWords, whyNotWords } from "./dialog.js";
 import { byId, capitalise, el, fill, icon, placeWords, roleWords, words } from "./dom.js";
 import { enteredFor, showEntry } from "./entry.js";
-import { answerTo, cardsOf, fieldset, question, useFields } from "./fields.js";
+import { answerTo, betWords, cardsOf, fieldset, onlyNumber, question, useFields } from "./fields.js";
 import { flowChoices } from "./flows.js";
 
 // The dealer's buttons, always in the same places.
@@ -29,6 +29,7 @@ const GROUPS = [
     "unlock_person"]],
 ];
 
+const LABELS = { target: "Hand" }; // of fields that are given; others are labelled with their names
 const HIDDEN = new Set(["configure"]); // comes from the configuration file
 
 let known = new Map();
@@ -229,7 +230,7 @@ const openFields = (action, given) => action.fields.filter((field) => !(field.na
 
 /** A decision is about a number of cards or about cards only if its turn says so, and cards are named only face up. */
 function isAsked(action, field, given) {
-  if (action.action === "decide_hand" && field.name === "number") return given.choice in (table.turn?.numbers ?? {});
+  if (action.action === "decide_hand" && field.name === "number") return given.choice in (table.turn?.numbers ?? {}) && onlyNumber(given.choice) === null;
   if (action.action === "decide_hand" && field.name === "kinds") return Boolean(given.choice && cardsOf(given.choice));
   if (action.action === "correct_decision" && field.name === "kinds") return !given.choice || field.places.includes(given.choice);
   const faceUp = table.round?.stacks.find((stack) => stack.state === "due")?.face_up;
@@ -250,6 +251,7 @@ async function begin(action, given = {}, all = false) {
   const entered = enteredFor(given);
   if (entered.missing) return void notice([entered.missing], "refused");
   given = { ...given, ...entered.fields };
+  if (given.choice && onlyNumber(given.choice) !== null) given.number = onlyNumber(given.choice);
   const roles = rolesOf(action, given);
   if (!needsPin(action, given) && !hasRole(roles) && !(await askSignIn(roles))) return;
   for (const field of firstFields(action, given)) {
@@ -279,7 +281,7 @@ async function submit(action, fields) {
   setTimeout(() => { heldAt = -1; show(); }, HELD_MS);
   if (!needsPin(action, values)) await send();
   else if (!(await askPin(action.title, roles, (name, pin) => send({ name, pin })))) return;
-  notice(`${action.title}: done.`);
+  notice(`${values.choice ? capitalise(String(values.choice)) : action.title}: done.`);
 }
 
 /** What is known while a form is filled in: with only one hand to choose, it is that one. */
@@ -295,7 +297,7 @@ const mustAnswer = (field) => field.required || (field.name === "number" && fiel
 function openForm(action, given, before = null, first = null) {
   const values = { ...given };
   const answer = el("p", { class: "form-answer", role: "alert" });
-  if (before) answer.append(el("span", { class: "form-done", text: `Recorded: ${placeWords(`seat${before.seat}`)}, ${before.bet}, ${before.amount}.` }));
+  if (before) answer.append(el("span", { class: "form-done", text: `Recorded: ${placeWords(`seat${before.seat}`)}, ${betWords(before.bet, before.amount)}.` }));
   const open = first ?? openFields(action, given);
   const title = given.choice ? capitalise(String(given.choice)) : action.title;
   const send = el("button", { type: "submit", class: "primary wide-button" }, title);
@@ -341,7 +343,7 @@ function openForm(action, given, before = null, first = null) {
     },
   },
   el("div", { class: `dialog-body${pad ? " with-pad" : ""}` },
-    fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${words(name)}: ${placeWords(value)}` }))) : null,
+    fixed.length ? el("p", { class: "given" }, ...fixed.map(([name, value]) => el("span", { class: "chip", data: { field: name, value }, text: `${LABELS[name] ?? words(name)}: ${placeWords(value)}` }))) : null,
     ...open.map((field) => fieldset(field, set(field.name), formGiven(action, given))),
     action.about ? el("p", { text: action.about }) : null,
     open.length || action.consequence ? null : el("p", { text: action.text }),

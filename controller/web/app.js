@@ -23,7 +23,7 @@ let receivedAt = 0; // when `table` was received, on this browser's clock
 const nowMs = () => (table ? table.now_ms + (performance.now() - receivedAt) : 0);
 
 // Fields that are missing while the table is stopped, or in what a bystander may see.
-const DEFAULTS = { seq: 0, warnings: [], decks: [], devices: [], round: null, access: { locked: [] }, seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [], hands: [], button: 0, turn: null, board: [], settled: null, session_ended: null };
+const DEFAULTS = { seq: 0, warnings: [], decks: [], devices: [], round: null, access: { locked: [] }, seats: 0, backs: [], wagered: [], rounds: 0, rounds_uncounted: 0, stub_count_rounds: null, method: "", now_ms: 0, void_steps: null, troubles: [], hands: [], seat_bets: [], button: 0, turn: null, board: [], settled: null, session_ended: null };
 
 function show(next) {
   table = { ...DEFAULTS, ...next, step: { why: "", clause: [], ...next.step } };

@@ -37,7 +37,7 @@ export function startDialog() {
   let outside = false; // a touch that began outside the dialog, not a finger that slipped out of it
   dialog.addEventListener("pointerdown", (event) => { outside = event.target === dialog; });
   dialog.addEventListener("click", (event) => {
-    if (outside && event.target === dialog) closeDialog();
+    if (outside && event.target === dialog && event.detail < 2) closeDialog(); // not the second tap of the double tap that opened it
   });
 }
 

@@ -2,7 +2,7 @@
 // of the hand's cards. With one card to enter, the last tap is enough.
 
 import { cardChoice, cardPad, emptyEntry } from "./card_pad.js";
-import { byId, capitalise, el, fill, placeWords, plural } from "./dom.js";
+import { byId, capitalise, el, fill, handWords, plural } from "./dom.js";
 import { cardsOf } from "./fields.js";
 
 let entry = emptyEntry();
@@ -32,7 +32,7 @@ export function showEntry(table, offers, known, enter) {
   const left = field && (field.possible ?? field.choices);
   fill(byId("entry"), wanted && field ? [now, left] : null, () => {
     if (!wanted || !field) return [];
-    const title = wanted.cards ? `Cards that ${placeWords(wanted.target)} places` : `${plural(wanted.most, "card")} of ${placeWords(wanted.target)}`;
+    const title = wanted.cards ? `Cards that ${handWords(wanted.target)} places` : `${plural(wanted.most, "card")} of ${handWords(wanted.target)}`;
     const at = wanted;
     const changed = (added) => {
       if (added && at.most === 1 && at.offer.action !== "decide_hand") enter(at.offer);
@@ -48,7 +48,7 @@ export function enteredFor(offer) {
   if (!offer.action) return {};
   const kinds = [...entry.kinds];
   if (offer.action !== "decide_hand")
-    return kinds.length === wanted.most ? { fields: { kinds } } : { missing: `Tap the cards first: ${plural(wanted.most, "card")} of ${placeWords(wanted.target)}.` };
+    return kinds.length === wanted.most ? { fields: { kinds } } : { missing: `Tap the cards first: ${plural(wanted.most, "card")} of ${handWords(wanted.target)}.` };
   const about = cardsOf(offer.choice);
   if (!about) return {};
   if (about.cards) {

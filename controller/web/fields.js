@@ -12,9 +12,12 @@ const QUESTIONS = {
   round: "Which round?", seat: "Which seat?", bet: "Which bet?", amount: "How much?", choice: "What was decided?", kinds: "Which cards?",
   irregularity: "What happened?", number: "How many cards?", was: "Which cards were wrong?", cut_by: "Which seat cut?", reason: "What is the reason?",
 };
+const QUESTIONS_OF = { // in some actions a field asks for something else
+  "reconstruct_hands.kinds": "Which cards, in the order in which they were drawn?", "correct_cards.kinds": "Which cards are they?",
+};
 const CHOICES = { marked: "marked out of order" };
 const ANSWERS = { misdealt: ["Yes, misdealt", "No, dealt correctly"] };
-export const question = (field) => QUESTIONS[field.name] ?? words(field.name);
+export const question = (field, action = "") => QUESTIONS_OF[`${action}.${field.name}`] ?? QUESTIONS[field.name] ?? words(field.name);
 export const answerTo = (name, yes) => (ANSWERS[name] ?? ["Yes", "No"])[yes ? 0 : 1];
 
 let table = null;
@@ -30,6 +33,15 @@ export function cardsOf(choice) {
   return turn.cards.length && !(choice in turn.numbers) ? { cards: turn.cards } : null;
 }
 
+/** The number that a choice is about, if there is only one; otherwise null. */
+export function onlyNumber(choice) {
+  const [least, most] = table.turn?.numbers[choice] ?? [0, 1];
+  return least === most ? least : null;
+}
+
+/** A bet with its amount, or with the seat that it names. */
+export const betWords = (bet, amount) => (table.seat_bets.includes(bet) && !amount ? `no ${bet.replace(/ of seat$/, "")}` : `${bet} ${amount}`);
+
 export function fieldset(field, set, given) {
   if (field.least) // nobody knows the exact number: what counts is that there are enough
     return el("p", { class: "confirm", text: `At least ${field.least} cards are above the cover card, and at least one is below it.` });
@@ -38,11 +50,12 @@ export function fieldset(field, set, given) {
     return field.default.length ? el("p", { class: "confirm", text: `Each deck was counted: ${field.default.join(", ")} cards.` }) : null;
   }
   const make = field.type === "cards" ? cardsField : field.name === "number" && given.choice in (table.turn?.numbers ?? {}) ? numbersField
-    : field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" && !field.choices ? numberField
+    
+    : field.name === "amount" && table.seat_bets.includes(given.bet) ? namedSeatField : field.name === "deck" && !field.choices ? newDeckField : field.type === "integers" ? seatsField : field.type === "integer" && !field.choices ? numberField
     : field.type === "boolean" ? yesNo : field.choices?.length ? choiceField : field.name === "reason" ? reasonField : textField;
   const initial = field.name === "reason" ? undefined : field.default ?? undefined; // a person gives the reason
   if (initial !== undefined && !["integers", "cards"].includes(field.type)) set(initial);
-  return el("fieldset", { data: { field: field.name } }, el("legend", { text: question(field) }), make(field, set, initial, given));
+  return el("fieldset", { data: { field: field.name } }, el("legend", { text: make === namedSeatField ? QUESTIONS.seat : question(field, given.action) }), make(field, set, initial, given));
 }
 
 function radios(options, set, initial, label) {
@@ -90,6 +103,12 @@ function seatsField(field, set) {
   return el("div", { class: "choices seats", role: "group", "aria-label": "Seats that have wagered" },
     ...buttons.map(([, button]) => button),
     el("button", { type: "button", class: "choice", onclick: toggleAll }, "All seats"));
+}
+
+/** The seat that a bet names, such as that of the player's own hand. */
+function namedSeatField(field, set, initial, given) {
+  const others = Array.from({ length: table.seats }, (_, index) => index + 1).filter((seat) => seat !== given.seat);
+  return radios([...others.map((seat) => [seat, String(seat)]), [0, "None"]], set, undefined, QUESTIONS.seat);
 }
 
 /** A small number of cards: one button for each. */

@@ -124,7 +124,7 @@ function inTheMiddle([w, h], bottom, named, seats, narrow) {
     hands[hand.name] = { box: [x - wide / 2 + 8, top, wide - 16, bottom - top], at: [x + right, (top + bottom) / 2 + down], card, step: CARD.w * card * 1.06 };
   });
   const at = Object.fromEntries(Array.from({ length: seats }, (_, index) => [index + 1, [gap * (index + 0.8), row]]));
-  return { hands, seat, seatsAt: at, small: true };
+  return { hands, seat, touch: Math.min(gap / 2, row), seatsAt: at, small: true }; // a finger needs more room than the circle
 }
 
 /** A box for each seat, side by side; on a phone two beside each other. */

@@ -132,6 +132,7 @@ export class Picture {
     const [x, y] = this.seatAt(number, seats);
     const r = this.layout.seat;
     const node = svg("g", { class: "seat", transform: `translate(${x} ${y})`, data: { seat: number }, ...this.tapping(number) },
+      this.layout.touch ? svg("circle", { r: this.layout.touch, class: "seat-touch" }) : null,
       svg("circle", { r, class: "seat-ring" }),
       svg("circle", { r: r + 6, class: "seat-due" }),
       this.layout.small ? null : svg("circle", { cy: -r, r: 18, class: "seat-tag" }),
@@ -192,7 +193,7 @@ export class Picture {
     for (const [number, node] of this.seatNodes) {
       node.classList.toggle("due", due === `seat${number}`);
       node.mark.classList.toggle("here", table.button === number);
-      const bets = Object.values(hands.get(`seat${number}`)?.bets ?? {}).reduce((sum, amount) => sum + amount, 0);
+      const bets = Object.entries(hands.get(`seat${number}`)?.bets ?? {}).reduce((sum, [bet, amount]) => sum + (table.seat_bets.includes(bet) ? 0 : amount), 0);
       if (node.bets) node.bets.textContent = bets ? String(bets) : "";
       if (bets && !figures.has(`seat${number}`)) figures.set(`seat${number}`, String(bets));
     }
@@ -405,7 +406,8 @@ function inHand({ at, box: [x, , w], card, step, rows }, index, number, slots) {
     return [rows[row].x + (index % LONGEST_ROW) * step, rows[row].y, 0, card];
   }
   const before = (slots ?? []).slice(0, index).filter((one) => !one).length + Math.max(0, index - known);
-  const from = rows[0].x + 3.1 * step, room = x + w - 10 - (CARD.w / 2) * card - from;
+  const set = (slots ?? []).filter((slot) => slot?.[0] === 0).length; // in the first row
+  const from = rows[0].x + Math.max(set + 0.1, Math.min(3.1, LONGEST_ROW - hidden)) * step, room = x + w - 10 - (CARD.w / 2) * card - from;
   return [from + before * Math.min(step, room / Math.max(1, hidden - 1)), rows[0].y, 0, card];
 }
 

@@ -216,6 +216,52 @@ def test_bets_result_and_payments_stay_in_view_until_the_next_result(table: Any)
     assert played.view()["session_ended"]["result"]
 
 
+def test_bets_that_name_a_seat_are_known(table: Any) -> None:
+    named = {name: table(name).view()["seat_bets"] for name in GAMES}
+    assert {name: tuple(bets) for name, bets in named.items() if bets} == {
+        "dragon-poker": ("second area of seat",),
+        "face-up-chinese-poker": ("second hand of seat",),
+    }
+
+
+def test_any_seats_that_can_play_can_begin_a_round(table: Any) -> None:
+    """Before seats are marked, bets can be closed with those that have stacks, whichever they are."""
+    played = table("face-up-chinese-poker", seats=(3, 5))
+    assert not played.actions()["close_bets"]["allowed"]
+    played.deal().until(TableState.BETTING)
+    assert played.view()["wagered"] == []
+    assert played.actions()["close_bets"]["allowed"]
+
+
+def test_stacks_stay_in_view_between_rounds(table: Any) -> None:
+    """Whoever adds chips has to know what lies there."""
+    played = table("face-up-chinese-poker").deal()
+
+    def stacks() -> dict[str, int]:
+        return {block["hand"]: int(block["figure"]) for block in played.view()["board"] if block["hand"]}
+
+    before = stacks()
+    assert set(before) == {"seat1", "seat3"}
+    played.until(TableState.BETTING)
+    assert set(stacks()) == set(before)
+    assert sum(stacks().values()) == sum(before.values())
+
+
+def test_a_bet_that_cannot_be_made_now_is_not_offered(table: Any) -> None:
+    """Dragon bets are made at the beginning of a session."""
+    played = table("dragon-baccarat-tournament")
+    assert "possible" not in field(played.actions()["record_bet"], "bet")
+    played.deal().until(TableState.BETTING)
+    bets = field(played.actions()["record_bet"], "bet")
+    assert {*bets["choices"]} - {*bets["possible"]} == {"player dragon", "banker dragon", "any dragon"}
+
+
+def test_a_card_is_burnt_because_the_shoe_is_new(table: Any) -> None:
+    played = table("dragon-baccarat-tournament").deal()
+    view = played.until(TableState.DEALING, step="to the burnt cards")
+    assert view["step"]["why"] == "It is the first round of this shoe."
+
+
 def test_only_cards_that_are_left_can_be_entered(table: Any) -> None:
     played = table("face-up-chinese-poker", Method.HAND).deal()
     played.until(TableState.DEALING, step="Deal a card to seat 1")

@@ -426,7 +426,7 @@ def start_round(person: Person) -> None:
     person.pause()
     person.follow("document.body.dataset.state === 'betting'")
     person.take_step()
-    person.follow("document.querySelector('#step-text').innerText.includes('play or fold')")
+    person.follow("document.querySelector('#step-text').innerText.includes('play or forfeit')")
 
 
 def begin_flow(person: Person, title: str) -> None:

@@ -126,6 +126,19 @@ def test_a_finger_that_slips_out_of_a_dialog_does_not_close_it(screen: Callable[
     page.wait("!document.querySelector('dialog').open")
 
 
+def test_a_double_tap_opens_a_dialog_and_does_not_close_it(screen: Callable[..., Person]) -> None:
+    """The button lies outside the dialog that it opens."""
+    page = screen("--paused").page
+    x, y = page.js(
+        "(b => [b.x + b.width / 2, b.y + b.height / 2])(document.querySelector('.sign-in').getBoundingClientRect())"
+    )
+    for click in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=click)
+        page.see("dialog .choice", "Dana")
+    assert page.js("document.querySelector('dialog').open")
+
+
 @pytest.mark.parametrize("apart", [False, True], ids=["quick", "slow"])
 def test_a_double_tap_is_one_tap(screen: Callable[..., Person], apart: bool) -> None:
     """The second tap is neither refused, nor taken for the next step if that has come up in the meantime."""

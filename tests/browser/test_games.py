@@ -255,10 +255,10 @@ def test_a_card_is_two_taps_and_a_slip_is_corrected(screen: Callable[..., Person
     table.bet()
     table.person.take_step()  # no more bets
     table.person.take_step()  # the burn card
-    page.see("#entry h2", "1 card of player")
+    page.see("#entry h2", "1 card of the player")
     page.js("window.taps = 0; addEventListener('click', () => { window.taps += 1; }, true)")
     table.tap_card("nine of hearts")
-    page.see("#entry h2", "1 card of banker")
+    page.see("#entry h2", "1 card of the banker")
     assert page.js("window.taps") == 2
     page.wait("document.querySelector('#picture .face[data-kind=\"nine of hearts\"]') !== null")
     page.click("#dock [data-action=correct_cards]")
@@ -290,3 +290,77 @@ def test_no_form_of_a_game_hides_its_button(dealer: Callable[..., Dealer], name:
         page.wait("document.querySelector('dialog').childElementCount === 0")
     assert len(opened) > 2
     assert not page.js(OVERFLOWING)
+
+
+def test_a_recorded_bet_is_enough_to_close_bets_and_to_play(dealer: Callable[..., Dealer]) -> None:
+    """No seat has to be marked, and a play wager that can only equal the ante is not asked for."""
+    table = dealer("dragon-poker")
+    page = table.page
+    for bet in ("ante", "ante bonus"):
+        page.click("#dock .more")
+        page.click("dialog .action[data-action=record_bet]")
+        page.click("dialog fieldset[data-field=seat] [data-value='2']")
+        page.click(f"dialog fieldset[data-field=bet] [data-value='{bet}']")
+        page.click("dialog .pad button", "5")
+        page.click("dialog button[type=submit]")
+        page.see("dialog .form-done", f"Recorded: seat 2, {bet} 5.")
+        page.click("dialog .dialog-head button")
+    page.click("#offers button", "Close bets")
+    page.see("#step-text", "Ask seat 2 to play or forfeit.")
+    page.click("#offers button", "Play")
+    page.see(".notice", "Play: done.")
+    page.see("#step-text", "Report that all players have acted.")
+    (hand,) = [one for one in table.look()["hands"] if one["name"] == "seat2"]
+    assert [(one["choice"], one["number"]) for one in hand["decisions"]] == [("play", 5)]
+
+
+def test_a_bet_that_names_a_seat_is_not_an_amount(dealer: Callable[..., Dealer]) -> None:
+    table = dealer("face-up-chinese-poker")
+    page = table.page
+    table.record_bet(1, "stack", 500)
+    page.click("#dock [data-action=record_bet]")
+    page.click("dialog fieldset[data-field=seat] [data-value='3']")
+    page.click("dialog fieldset[data-field=bet] .choice", "second hand of seat")
+    page.see("dialog fieldset[data-field=amount] legend", "Which seat?")
+    assert page.js("[...document.querySelectorAll('dialog [data-field=amount] .choice')].map(one => one.innerText)") == [
+        "1", "2", "4", "5", "None",
+    ]  # fmt: skip
+    page.click("dialog fieldset[data-field=amount] .choice", "1")
+    page.click("dialog button[type=submit]")
+    page.see("dialog .form-done", "Recorded: seat 3, second hand of seat 1.")
+    page.see("#bets", "second hand of seat 1")
+    titles = "[...document.querySelectorAll('.named-hand .place-name')].map(title => title.textContent)"
+    assert page.js(titles) == ["Seat 1  500", "Seat 2", "Seat 3", "Seat 4", "Seat 5"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 600), (390, 844)], ids=str)
+def test_every_seat_is_large_enough_for_a_finger(dealer: Callable[..., Dealer], width: int, height: int) -> None:
+    page = dealer("dragon-baccarat-tournament", width=width, height=height).page
+    sizes = page.js(
+        "[...document.querySelectorAll('.seat[role=button]')].map(seat => seat.getBoundingClientRect())"
+        ".map(box => Math.min(box.width, box.height))"
+    )
+    assert len(sizes) == 6
+    assert min(sizes) >= 44, sizes
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 600), (1440, 900), (390, 844)], ids=str)
+def test_cards_that_are_not_placed_yet_can_be_read(dealer: Callable[..., Dealer], width: int, height: int) -> None:
+    """Five cards lie before each player: of each, at least the rank and half of the suit are visible."""
+    table = dealer("face-up-chinese-poker", width=width, height=height)
+    page = table.page
+    table.bet()
+    for seat in (1, 2):
+        table.record_bet(seat, "stack", 500)
+    page.click("#offers button", "Close bets")
+    page.see("#entry .card-choice")
+    boxes = (
+        "[...document.querySelectorAll('#picture .card:has(.face)')].map(card => card.getBoundingClientRect())"
+        ".map(box => [box.bottom, box.left / box.width])"
+    )
+    page.wait(f"(all => Math.max(...all) - Math.min(...all) < 9)({boxes}.map(([bottom]) => bottom))")  # all are at rest
+    lefts = sorted(left for _, left in page.js(boxes))
+    assert len(lefts) == 10
+    for row in (lefts[:5], lefts[5:]):
+        apart = [after - before for before, after in zip(row, row[1:], strict=False)]
+        assert min(apart) > 0.7, apart

@@ -210,7 +210,7 @@ DESCRIPTION = Description(
     game=DRAGON_POKER,
     rulebook=RULEBOOK,
     prompts={
-        StepType.ACT: ("Ask each player to play or fold.", "Report it when all have acted."),
+        StepType.ACT: ("Ask each player to play or forfeit.", "Report it when all have acted."),
         StepType.REVEAL: ("Show the dealer's cards.", "All players have acted."),
         StepType.SETTLE: ("Settle the bets and collect the hands from your right to your left.", ""),
     },
@@ -218,6 +218,7 @@ DESCRIPTION = Description(
     options_fault=_options_fault,
     bets=(*BETS, SECOND_AREA),
     offered=_offered,
+    seat_bets=(SECOND_AREA,),
     bets_fault=_bets_fault,
     seats_fault=_seats_fault,
     turn=_turn,

@@ -418,6 +418,9 @@ def _board(record: RoundRecord) -> list[BoardBlock]:
     for hand in _hands(record):
         rows = {str(segment): tuple(kinds) for segment, kinds in placed(record, hand).items()}
         blocks.append(BoardBlock(_name(hand), figure=str(_stack(record, _owner(record, hand))), hand=hand, cards=rows))
+    others = sorted({*record.carried.get("stacks", {}), *record.wagers} - set(_hands(record)))
+    stacks = [(hand, _stack(record, hand)) for hand in others]
+    blocks += [BoardBlock(_name(hand), figure=str(stack), hand=hand) for hand, stack in stacks if stack]
     if there := ", ".join(_name(hand).lower() for hand in record.carried.get("fantasy", {})):
         blocks.append(BoardBlock("Fantasy land", lines=(there,)))
     return [*blocks, _collection(record)]
@@ -442,6 +445,7 @@ DESCRIPTION = Description(
     options_fault=_options_fault,
     ask_for_bets="Enter new stacks, then begin the round.",
     bets=(STACK, CORRECTED_STACK, SECOND_HAND),
+    seat_bets=(SECOND_HAND,),
     bets_fault=_bets_fault,
     seats_fault=_seats_fault,
     button_waits=True,
