@@ -342,12 +342,10 @@ def _betting(state: State, now_ms: int) -> Step | None:
         hand, refused = wrong
         correct: Offer = {"action": "record_bet", "seat": ledger.seat_number(hand)}
         return Step(f"Correct the bets of {place_name(hand)}.", sentence(refused.reason), refused.rules, (correct,))
-    return Step(
-        described(state.setup.game).ask_for_bets,
-        "The deck is loaded. Mark the seats that have wagered.",
-        (Rule.DEALING, Rule.BETS_CLOSED),
-        ({"action": "close_bets"},),
-    )
+    last = state.decks[due_deck(state)].rounds_left == 1  # its cut card has come out
+    why = "It is the last round of this shoe." if last else "The deck is loaded."
+    text, why = described(state.setup.game).ask_for_bets, f"{why} Mark the seats that have wagered."
+    return Step(text, why, (Rule.DEALING, Rule.BETS_CLOSED), ({"action": "close_bets"},))
 
 
 def _dealing(state: State, now_ms: int) -> Step | None:

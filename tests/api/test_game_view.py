@@ -247,6 +247,21 @@ def test_stacks_stay_in_view_between_rounds(table: Any) -> None:
     assert sum(stacks().values()) == sum(before.values())
 
 
+def test_the_last_round_of_a_shoe_is_announced(table: Any) -> None:
+    played = table("dragon-baccarat-tournament").deal()
+    assert "last round" not in played.until(TableState.DEALING)["step"]["why"]
+    assert taken(played.people.perform(act.ReportCutCard))
+    step = played.until(TableState.BETTING)["step"]
+    assert step["why"] == "It is the last round of this shoe. Mark the seats that have wagered."
+
+
+def test_a_correction_with_too_many_cards_says_so(table: Any) -> None:
+    played = table("dragon-baccarat-tournament").deal()
+    kind = hand(played.until(TableState.CLEARING), "player")["kinds"][-1]
+    (refused,) = played.people.perform(act.CorrectCards, target="player", was=(kind,), kinds=(kind, kind))
+    assert refused.event.reason == "2 cards cannot replace 1"
+
+
 def test_a_bet_that_cannot_be_made_now_is_not_offered(table: Any) -> None:
     """Dragon bets are made at the beginning of a session."""
     played = table("dragon-baccarat-tournament")

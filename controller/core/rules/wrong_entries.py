@@ -8,6 +8,7 @@ from collections import Counter
 from controller.core.actions import CorrectCards, CorrectDecision
 from controller.core.decision import Decision, Refusal, handles
 from controller.core.events.play import CardsCorrected, DecisionCorrected
+from controller.core.names import plural
 from controller.core.rules.reconstructing import in_drawn_order, work_out
 from controller.core.rules.script import record_of, unknown_cards
 from controller.core.state import replaced
@@ -22,8 +23,11 @@ def correct_cards(d: Decision, act: CorrectCards) -> Refusal | None:
     round_ = d.round
     known = round_.kinds.get(act.target, [])
     was = list(act.was) or (known[len(known) - len(act.kinds) :] if len(act.kinds) <= len(known) else [])
-    if not act.kinds or len(was) != len(act.kinds) or Counter(was) - Counter(known):
-        return Refusal("these are not cards of this hand", "as many cards are named as were entered wrong")
+    if Counter(was) - Counter(known):
+        return Refusal("these are not cards of this hand", "cards are named that were entered for it")
+    if not act.kinds or len(was) != len(act.kinds):
+        named = f"{plural(len(act.kinds), 'card')} cannot replace {len(was)}"
+        return Refusal(named, "as many cards are named as were entered wrong")
     if described(d.state.setup.game).reconstruct is not None:
         hands = round_.kinds | {act.target: replaced(known, was, act.kinds)}
         return work_out(d, in_drawn_order(round_, hands), act.who)
