@@ -395,8 +395,7 @@ def _due(state: State, round_: Round, planned_by: Rule) -> tuple[str, Rule]:
     game = described(state.setup.game)
     dealt = sum(stack.target != ledger.BURNT for stack in round_.plan[: round_.dealt])
     if game.due_card is None or dealt < len(state.setup.game.programme[round_.method]):
-        clockwise = _CLOCKWISE[state.setup.game.has_button]
-        return "The hands get their cards in turn." if game.due_card else clockwise, planned_by
+        return "The hands get their cards in turn." if game.due_card else _CLOCKWISE[game.game.has_button], planned_by
     return sentence(game.due_card(record_of(state, round_)).why), Rule.FURTHER_CARDS
 
 
@@ -446,8 +445,7 @@ def _acting(state: State, now_ms: int) -> Step | None:
 def _revealing(state: State, now_ms: int) -> Step | None:
     if next_stack(_round(state)):
         return _dealing(state, now_ms)
-    out = must_leave(state, _round(state))
-    if out:
+    if out := must_leave(state, _round(state)):
         collected: Offer = {"action": "collect_hand", "target": out}
         text, why = f"Put the hand of {place_name(out)} into the rack.", "It was forfeited, and no wager needs it."
         return _stub(state) or Step(text, why, (Rule.HANDS_OUT,), (collected,))
@@ -457,8 +455,7 @@ def _revealing(state: State, now_ms: int) -> Step | None:
 
 def _clearing(state: State, now_ms: int) -> Step | None:
     game, round_ = described(state.setup.game), _round(state)
-    wanted = hand_to_enter(state, round_)
-    if wanted:
+    if wanted := hand_to_enter(state, round_):
         return _enter(wanted, "The result follows from the cards.")
     text, why = game.prompts.get(StepType.SETTLE, _PROMPTS[StepType.SETTLE])
     why = " ".join(filter(None, (sentence(round_.result) or why, why_none_is_due(state))))
