@@ -124,7 +124,7 @@ export function placeWords(place) {
   return seat ? `seat ${seat[1]}` : PLACES[place] ?? String(place).replaceAll("_", " ");
 }
 
-/** The same in a sentence: `player` as `the player`. */
+/** The same in a sentence: `dealer` as `the dealer`. */
 export const handWords = (hand) => (/^seat\d+$/.test(hand) ? placeWords(hand) : `the ${placeWords(hand)}`);
 
 export const plural = (number, one) => `${number} ${number === 1 ? one : `${one}s`}`;

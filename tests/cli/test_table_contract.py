@@ -130,6 +130,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
     ]
     table["settled"] = {
         "round": 17,
+        "results": [],
         "payments": [{"hand": "seat1", "bet": "class bonus", "outcome": "class 2", "net": 5, "other": "seat3"}],
     }
     table["access"]["locked"] = [{"name": "Flo", "until_ms": 2_000_000}]
@@ -146,7 +147,7 @@ def test_status_tells_what_is_wrong(daemon: ContractDaemon) -> None:
         "round  17, deck red-1, automated shoe, seats 1, 3",
         "stacks seat1 5 (dealt), seat3 3 (at exit)\n",
         "  board  Pot: 5 units (seat 1: 2, seat 3: 3)\n  board  Stock: 28\n",
-        "  pay    seat 1, class bonus, class 2: +5 from seat 3\n",
+        "  paid   seat 1, class bonus, class 2: +5 from seat 3\n",
         "alarm  Cards are stuck\\x1b[2J (13.G) [shoe.jam]",
         "alarm  The shuffler does not answer. Connect it.",
         "[x] Free the jam",

@@ -129,7 +129,7 @@ def test_what_belongs_together_is_given_together() -> None:
         "reconstruct: works only if": replace(poker, reconstruct=lambda drawn: drawn),
         "example_options: there is no option 'x'": replace(poker, example_options={"x": 1}),
         "options: checking the usual ones fails with KeyError: 'x'": replace(poker, options_fault=lambda one: one["x"]),
-        "hidden: all hands cannot be turned over by a reveal": replace(
+        "hidden: the hands on the table cannot be turned over by a reveal": replace(
             poker, script=poker.script[:2] + poker.script[3:], prompts={}
         ),
     }

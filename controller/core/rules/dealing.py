@@ -83,8 +83,8 @@ def stub_may_leave(state: State, round_: Round) -> bool:
 
 def _may_be_taken_back(state: State, round_: Round) -> bool:
     """Whether play may go on after all: what ended it has turned cards over, and no card has been collected."""
-    turned = bool(round_.before) and round_.before[-1].turned
-    return turned and not round_.void and not state.decks[round_.deck].cards.get(ledger.RACK)
+    collected = state.decks[round_.deck].cards.get(ledger.RACK)
+    return not collected and not round_.void and bool(round_.before) and round_.before[-1].turned
 
 
 def stub_place(state: State, round_: Round) -> str:
@@ -327,8 +327,7 @@ def reveal(d: Decision, act: RevealDealer) -> Refusal | None:
         return Refusal(
             "the dealer's cards are not all out", "they have been taken from the shoe", (Rule.REVEAL_DEALER,)
         )
-    out = must_leave(d.state, d.round)
-    if out:
+    if out := must_leave(d.state, d.round):
         hand = place_name(out)
         return Refusal(f"the forfeited hand of {hand} is still on the table", "it is in the rack", (Rule.HANDS_OUT,))
     refusal = _stub_first(d)

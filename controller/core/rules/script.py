@@ -178,14 +178,13 @@ def unknown_cards(state: State, kinds: Sequence[str], instead_of: Sequence[str] 
             return Refusal(f"{kind!r} is not a card of {game.name}", "a card of this game is entered")
         copies = game.copies[game.kinds.index(kind)]
         seen = deck.seen.get(kind, 0) - list(instead_of).count(kind) if deck else 0
-        number = seen + list(kinds).count(kind)
-        if deck and number > copies:
+        entered = list(kinds).count(kind)
+        if deck and seen + entered > copies:
             reason = f"the {kind} was dealt before" if copies == 1 else f"every {kind} of this deck was dealt before"
-            entered = list(kinds).count(kind)
             if entered > copies:
                 reason = f"the {kind} is entered {entered} times: the deck has only {copies}"
             elif seen < copies:
-                reason = f"{number} cards are {kind}, but this deck has {copies}"
+                reason = f"the deck has {copies} of the {kind}, and {seen} were dealt before"
             if has_rule(state, Rule.FOREIGN_CARD):
                 wanted, rule = "another card is entered, or a foreign card is reported", Rule.FOREIGN_CARD
             else:

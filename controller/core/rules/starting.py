@@ -111,8 +111,6 @@ def _too_few(state: State, seats: tuple[int, ...]) -> Refusal | None:
         return None
     reason = "nobody has wagered" if not seats else f"{plural(len(seats), 'player')} cannot play"
     wanted = "a player has wagered" if fewest == 1 else f"at least {fewest} players play"
-    if not seats and state.bets:
-        reason, wanted = "no seat has been named for this round", "the seats that have wagered are named"
     return Refusal(reason, wanted, (Rule.DEAL_STACKS,))
 
 
