@@ -107,6 +107,11 @@ def test_a_card_that_the_deck_cannot_have_is_reported_as_a_foreign_card() -> Non
     assert found.voids["5.1"] == 1
 
 
+def test_cards_may_be_put_aside_before_the_host_that_died_shows_the_decision() -> None:
+    found = replayed(21, 8, [3, 11], "dragon-poker-chinese-deck")
+    assert (found.faults, found.violations) == ({"taken_back": 1, "host_dies_after_commit": 1}, [])
+
+
 def test_a_card_found_face_up_stays_in_its_hand_where_no_rule_replaces_it() -> None:
     """People put a burnt card that came out face up into the rack, and the table did not deal another."""
     found = replayed(2026111984, 64, [2, 20])

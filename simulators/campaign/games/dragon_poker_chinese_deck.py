@@ -145,16 +145,21 @@ class ChineseDeckWitness(GameWitness):
             self.check("exchange", good, f"{number} cards are exchanged, {aside} put aside, {new} dealt")
             left = self.witness.deck_size - HAND * len(hands) - self.aside
             self.check("reshuffled in time", left >= 3, f"cards are exchanged while {left} are left")
+            if not self.witness.excused(round_):
+                held = self.witness.held(data["target"]) + self._put_aside(number)
+                self.check("six cards", held == HAND, f"{data['target']} has {held} cards")
             self.put_in += number
             self.aside += number
-            if not self.witness.excused(round_):
-                held = self.witness.held(data["target"])
-                self.check("six cards", held == HAND, f"{data['target']} has {held} cards")
         elif data["choice"] == "win":
             self.winners[data["target"]] = tuple(data.get("kinds") or self.kinds(data["target"]))
             if not self.witness.excused(round_) and data["target"] not in round_.misread:
                 cards = self.kinds(data["target"])
                 self.check("right winner", class_of(cards) >= 0, f"{data['target']} wins with {cards}")
+
+    def _put_aside(self, number: int) -> int:
+        """How many of these cards lie with the discards already: after a host died, its decision is seen late."""
+        there = self.witness.house.cards.count(hand(ledger.DISCARDS))
+        return min(max(there - self.aside, 0), number)
 
     def _decision_taken_back(self, event: Entry, round_: WitnessedRound) -> None:
         if event.data["choice"] in ("exchange", "pass"):
