@@ -35,6 +35,7 @@ from controller.daemon.systemd import notify
 from controller.daemon.table_clock import TableClock, boot_id, time_away_ms, up_s
 from controller.daemon.verification import Verification
 from controller.daemon.version import VERSION
+from controller.games import is_installed
 from controller.journal import START, Checkpoint, Journal, JournalError, timestamp, was_made
 from firmware_bridge.connection import Connection, Stage
 from firmware_bridge.ports.hotplug import Hotplug
@@ -234,6 +235,9 @@ class Daemon:
             self._ask,
             on_ignored=lambda reason: self._log.warning("saved state not used", reason=reason),
         )
+        if self.state.table is not TableState.CLOSED and not is_installed(self.state.setup.game):
+            name = self.state.setup.game.name
+            raise TableStopped(f"{name} is being played, which is not installed; put its module back (docs/games.md)")
         newest = journal.last(1)
         boot, up_ms, wall_ms = boot_id(), round(up_s() * 1000), round(time.time() * 1000)
         away_ms = time_away_ms(self.state, boot, up_ms, wall_ms, newest[0].ts if newest else "")

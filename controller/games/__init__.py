@@ -30,6 +30,7 @@ __all__ = [
     "described",
     "description_named",
     "game_with",
+    "is_installed",
     "load_games",
     "not_loaded",
     "rulebook_of",
@@ -96,8 +97,13 @@ def description_named(name: str) -> Description | None:
     return GAMES.get(name.replace("_", "-"))
 
 
+def is_installed(game: Game) -> bool:
+    """Whether this game has a description here; that of another journal may not."""
+    return game.name in _DESCRIPTIONS
+
+
 def described(game: Game) -> Description:
-    """The description of a game; one without its own is played like Dragon Poker."""
+    """The description of a game; a journal of one that is not installed is read like one of Dragon Poker."""
     return _DESCRIPTIONS.get(game.name, DRAGON_POKER_DESCRIPTION)
 
 

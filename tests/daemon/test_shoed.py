@@ -327,3 +327,30 @@ def test_an_error_of_ours_stops_the_table_and_it_starts_again_from_the_disk(
         await daemon.close()
 
     asyncio.run(run())
+
+
+def test_a_table_whose_game_is_no_longer_installed_stops(tmp_path: Path, mocker: MockerFixture) -> None:
+    """It would be played by the rules of another game."""
+    name = "dragon-baccarat-tournament"
+
+    async def opened() -> None:
+        text = (tmp_path / config_file(tmp_path, more=f'[table]\ngame = "{name}"\n')).read_text()
+        daemon = Daemon(parse_config(text, "table.toml"))
+        await daemon.start()
+        assert daemon.take(OpenTable(who="dana", role=Role.DEALER))[0].kind == "table.opened"
+        await daemon.close()
+
+    async def stopped() -> str:
+        daemon = Daemon(parse_config((tmp_path / config_file(tmp_path)).read_text(), "table.toml"))
+        told = asyncio.Event()
+        daemon.listen(lambda ts, events: told.set())
+        starting = asyncio.create_task(daemon.start())
+        await told.wait()
+        why = daemon.stopped
+        starting.cancel()
+        await daemon.close()
+        return why
+
+    asyncio.run(opened())
+    mocker.patch.dict("controller.games._DESCRIPTIONS").pop(GAMES[name].game.name)
+    assert "Dragon Baccarat Tournament is being played, which is not installed" in asyncio.run(stopped())
