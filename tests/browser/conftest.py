@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from controller.core.ledger import IN_DEVICE
+from controller.core.ledger import EXIT, IN_DEVICE, TRAY
 from tests.browser.chromium import Browser, Page
 
 PINS = {"Dana": "2580", "Flo": "147036", "Tess": "7913"}
@@ -169,7 +169,7 @@ class Person:
         self.page = page
         self.shoed = shoed
         self.refusals = False  # whether 4xx responses are expected; the browser logs each as an error
-        self.counts_devices = False  # whether cards in a device that works are on the pile, too
+        self.looks = 0  # how often people had to look again where the cards are, which changes what they count
 
     def expects(self, complaint: str) -> bool:
         """Whether a console message is expected."""
@@ -294,7 +294,7 @@ class Person:
             )
         if self.page.js(REFUSED_IN_FORM):  # a device was quicker: the next step asks for something else
             self.refusals = True
-            self.counts_devices = not self.counts_devices  # people look again where the cards are
+            self.looks += 1
             self.page.click("dialog .dialog-head button")
         elif self.page.js("document.querySelector('dialog').open"):
             if not self.page.js("document.querySelector('dialog .pad') !== null"):
@@ -329,12 +329,14 @@ class Person:
     def _cards(self, picture: dict[str, Any], given: dict[str, str]) -> int:
         """How many cards a person would count at the place that the form names; a device is emptied as a whole.
 
-        A form without a place is about the whole pile: all cards but those that a working device brings out.
+        A form without a place is about the whole pile: all cards but those that a working device brings out. People
+        cannot know which these are: all of them, none, or all but those at its exit.
         """
         place = given.get("place", "")
         places = next((inside for inside in IN_DEVICE.values() if place in inside), (place,))
         working = {device["name"] for device in picture["devices"] if device["state"] in ("ready", "working")}
-        kept = set() if self.counts_devices else {one for device in working for one in IN_DEVICE[device]}
+        inside = {one for device in working for one in IN_DEVICE[device]}
+        kept = (inside, set(), inside - {EXIT, TRAY})[self.looks % 3]
         for deck in picture["decks"]:
             if deck["name"] == given.get("deck"):
                 places = places if place else tuple(set(deck["cards"]) - kept)
