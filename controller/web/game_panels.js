@@ -29,7 +29,7 @@ function grid(block) {
   }));
   place.style.setProperty("--columns", columns);
   place.style.setProperty("--rows", block.rows);
-  const counted = [...marks].map(([mark, number]) => `${number} ${mark}`).join(", ");
+  const counted = [...marks].map(([mark, number]) => `${mark} ${number}`).join(", ");
   const newest = block.cells.map((cell) => cell.label).reverse().join("; ");
   return el("figure", { class: `scoreboard board-${block.label.toLowerCase().replaceAll(" ", "-")}${block.outlined ? " outlined" : ""}` },
     el("figcaption", {}, el("strong", { text: block.label }), el("span", { text: counted })),
