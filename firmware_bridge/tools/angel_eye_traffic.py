@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from firmware_bridge.drivers.angel_eye.reports import (
     REFUSALS,
@@ -32,7 +32,7 @@ from firmware_bridge.drivers.angel_eye.telegram import (
     TelegramReader,
     encode,
 )
-from firmware_bridge.tools.capture import LineEvent, Record, Remark, Tally
+from firmware_bridge.tools.capture import LineEvent, LineTraffic, Record, Remark, Tally
 from firmware_bridge.wire.health import Direction
 
 COMMANDS = {"LK02": "lock", "LK01": "unlock", "GP00": "confirm the progress of the game"}
@@ -133,25 +133,15 @@ def describe_report(report: ShoeReport) -> str:
 
 
 @dataclass(slots=True)
-class AngelEyeTraffic:
+class AngelEyeTraffic(LineTraffic):
     """Decodes records one by one, and keeps counts."""
 
-    tallies: dict[Direction, Tally] = field(default_factory=lambda: {"in": Tally(), "out": Tally()})
-    seconds: float = 0.0
-    sample: bytes = b""
     round_trip: None = None
     _readers: dict[Direction, TelegramReader] = field(default_factory=dict)
     _last: ReportTelegram | None = None
 
-    SAMPLE: ClassVar[int] = 1024
-
     def __post_init__(self) -> None:
         self._restart()
-
-    @property
-    def frames(self) -> int:
-        """The number of telegrams so far, good and bad."""
-        return sum(tally.frames + tally.bad for tally in self.tallies.values())
 
     def feed(self, record: Record) -> list[AngelEyeTrafficLine]:
         """The lines that this record completes."""
@@ -160,10 +150,7 @@ class AngelEyeTraffic:
             if record.event in (LineEvent.OPENED, LineEvent.PORT_LOST):
                 self._restart()
             return [AngelEyeTrafficLine(record.at_s, None, record)]
-        tally = self.tallies[record.direction]
-        tally.bytes += len(record.data)
-        if record.direction == "in" and len(self.sample) < self.SAMPLE:
-            self.sample += record.data[: self.SAMPLE - len(self.sample)]
+        tally = self.keep(record)
         reader = self._readers[record.direction]
         found = reader.feed(record.data)
         tally.unfinished = reader.kept

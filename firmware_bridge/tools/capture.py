@@ -327,26 +327,40 @@ class _Side:
 
 
 @dataclass(slots=True)
-class Traffic:
-    """Decodes records one by one, and keeps counts."""
+class LineTraffic:
+    """What is kept of a line, whatever its protocol: counts in both directions, and the first bytes received."""
 
     tallies: dict[Direction, Tally] = field(default_factory=lambda: {"in": Tally(), "out": Tally()})
     seconds: float = 0.0
-    sample: bytes = b""  # the first bytes received, for a guess at what a foreign device is
-    _round_trips: RoundTripLog = field(default_factory=RoundTripLog)
-    _decoders: dict[Direction, FrameDecoder] = field(default_factory=dict)
-    _sides: dict[Direction, _Side] = field(default_factory=dict)
-    _session: int | None = None
+    sample: bytes = b""  # for a guess at what a foreign device is
 
     SAMPLE: ClassVar[int] = 1024
-
-    def __post_init__(self) -> None:
-        self._restart()
 
     @property
     def frames(self) -> int:
         """The number of frames so far, good and bad."""
         return sum(tally.frames + tally.bad for tally in self.tallies.values())
+
+    def keep(self, piece: Piece) -> Tally:
+        """Count the bytes of a piece; returns the counts of its direction."""
+        tally = self.tallies[piece.direction]
+        tally.bytes += len(piece.data)
+        if piece.direction == "in" and len(self.sample) < self.SAMPLE:
+            self.sample += piece.data[: self.SAMPLE - len(self.sample)]
+        return tally
+
+
+@dataclass(slots=True)
+class Traffic(LineTraffic):
+    """Decodes records one by one, and keeps counts."""
+
+    _round_trips: RoundTripLog = field(default_factory=RoundTripLog)
+    _decoders: dict[Direction, FrameDecoder] = field(default_factory=dict)
+    _sides: dict[Direction, _Side] = field(default_factory=dict)
+    _session: int | None = None
+
+    def __post_init__(self) -> None:
+        self._restart()
 
     @property
     def round_trip(self) -> RoundTrip | None:
@@ -360,12 +374,9 @@ class Traffic:
             if record.event in (LineEvent.OPENED, LineEvent.PORT_LOST):
                 self._restart()
             return [DecodedLine(record.at_s, None, record)]
-        tally = self.tallies[record.direction]
-        tally.bytes += len(record.data)
+        tally = self.keep(record)
         _, delimiter, rest = record.data.rpartition(DELIMITER)
         tally.unfinished = len(rest) if delimiter else tally.unfinished + len(rest)
-        if record.direction == "in" and len(self.sample) < self.SAMPLE:
-            self.sample += record.data[: self.SAMPLE - len(self.sample)]
         bodies = self._decoders[record.direction].feed(record.data)
         return [self._line(record, tally, body) for body in bodies]
 
