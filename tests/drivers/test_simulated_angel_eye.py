@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pytest_mock import MockerFixture
 
 from controller.games.dragon_baccarat.hands import baccarat_result, due_card
 from controller.games.standard_cards import KINDS
@@ -137,16 +138,42 @@ def test_a_whole_shoe_is_reported_as_its_cards_were_drawn() -> None:
     assert CUT_CARD_BEFORE - 6 <= cards.count(SHOE) < CUT_CARD_BEFORE
 
 
-def test_on_a_bad_line_what_arrives_is_true_and_what_does_not_is_noticed() -> None:
+def faults_on_a_bad_line() -> list[str]:
+    """Play a shoe on a line that loses, repeats and corrupts reports: what is not true of what arrives."""
     bad, good = Played(lose=0.4, corrupt=0.2), Played()
     for played in (bad, good):
         played.deal(lambda played=played: played.dealer.shoe.cut_card_out)  # type: ignore[misc]
     missed = sum(one.missed or 0 for one in bad.heard if isinstance(one, Reported))
-    assert missed > 0
-    assert len(bad.reports) + missed == len(good.reports)
-    assert bad.line.counters.contradicted == 0
     there = iter(good.reports)
-    assert all(any(report == true for true in there) for report in bad.reports), "in the same order"
+    true = {
+        "a report arrives that the shoe has not sent, or out of order": all(
+            any(report == sent for sent in there) for report in bad.reports
+        ),
+        "the number of reports is not that which the shoe has sent": len(bad.reports) + missed
+        == good.dealer.shoe.reports_sent,
+        "two reports with one number differ": bad.line.counters.contradicted == 0,
+        "nothing was lost": missed > 0,
+    }
+    return [fault for fault, right in true.items() if not right]
+
+
+def test_on_a_bad_line_what_arrives_is_true_and_what_does_not_is_noticed() -> None:
+    assert faults_on_a_bad_line() == []
+
+
+@pytest.mark.parametrize(
+    ("defect", "where", "instead", "fault"),
+    [
+        ("checksums are ignored", "telegram.is_whole", lambda covered, sent: True, "a report arrives"),
+        ("repeated reports are handled twice", "line._is_repeated", lambda last, now: False, "the number of reports"),
+        ("gaps are ignored", "line.AngelEyeLine._missed", lambda line, last, sequence: 0, "the number of reports"),
+    ],
+)
+def test_planted_defects_of_the_driver_are_noticed(
+    mocker: MockerFixture, defect: str, where: str, instead: object, fault: str
+) -> None:
+    mocker.patch(f"firmware_bridge.drivers.angel_eye.{where}", instead)
+    assert any(found.startswith(fault) for found in faults_on_a_bad_line()), defect
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

@@ -180,7 +180,7 @@ class AngelEyeLine:
     def _report(self, telegram: ReportTelegram) -> list[LineHappening]:
         last, self._last = self._last, (telegram.sequence, telegram.data)
         report = read_report(telegram.data)
-        if last is None or last[0] != telegram.sequence:
+        if last is None or not _is_repeated(last[0], telegram.sequence):
             missed = 0 if isinstance(report, Started) else self._missed(last, telegram.sequence)
             self.counters.reports += 1
             self.counters.missed += missed or 0
@@ -213,3 +213,8 @@ class AngelEyeLine:
         if isinstance(answer, Acknowledged):
             return [Answered(telegram)]
         return [Answered(telegram, REFUSALS.get(answer.code, f"code {answer.code:02X}"))]
+
+
+def _is_repeated(last: int, sequence: int) -> bool:
+    """Whether a report with this sequence byte is the one before it, sent again."""
+    return last == sequence

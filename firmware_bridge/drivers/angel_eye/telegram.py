@@ -82,6 +82,11 @@ def checksum(covered: bytes) -> bytes:
     return b"%02X" % reduce(xor, covered, 0)
 
 
+def is_whole(covered: bytes, sent: bytes) -> bool:
+    """Whether this is the checksum that was sent with these bytes."""
+    return checksum(covered) == sent
+
+
 def encode(telegram: Telegram) -> bytes:
     """The bytes of a telegram."""
     match telegram:
@@ -144,7 +149,7 @@ class TelegramReader:
         if len(kept) < size:
             return None
         covered = bytes(kept[1 if kept[0] == ENQ else 0 : end + 1])
-        if checksum(covered) != kept[end + 1 : size]:
+        if not is_whole(covered, bytes(kept[end + 1 : size])):
             return self._bad(TelegramFlaw.CHECKSUM, size)
         if kept[0] == ENQ:
             return self._taken(size, ReportTelegram(covered[0], covered[1:-1]))
