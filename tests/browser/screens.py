@@ -16,7 +16,8 @@ FACES = "document.querySelectorAll('#picture .face').length"
 OFFERS = "document.querySelectorAll('#offers button:not(:disabled, [aria-disabled=true])').length"
 # When the picture of a game is taken: its table has something to show.
 GAME_PICTURES = {
-    "dragon-baccarat-tournament": f"document.querySelectorAll('.board-big-road .cell').length > 19 && {FACES} > 4",
+    "dragon-baccarat-tournament": "document.body.dataset.state === 'dealing'"
+    f" && document.querySelectorAll('.board-big-road .cell').length > 19 && {FACES} > 4",
     "dragon-poker-chinese-deck": f"document.querySelector('.pile-name') !== null && {OFFERS} > 2",
     "face-up-chinese-poker": f"{FACES} > 23 && {OFFERS} > 1",
 }
