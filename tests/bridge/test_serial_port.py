@@ -43,7 +43,7 @@ from firmware_bridge.ports.transport import (
     open_port,
     parse_address,
 )
-from tests.support.port_listener import LIMIT_S, PortListener
+from tests.support.port_listener import LIMIT_S, PortListener, threads
 
 MODEM_LINE_REQUESTS = {termios.TIOCMSET, termios.TIOCMBIS, termios.TIOCMBIC}
 
@@ -677,10 +677,10 @@ def test_bytes_go_both_ways_over_rfc2217(server: socket.socket, terminal_server:
         await turn_loop()
         assert heard.losses == []
 
-    before = set(threading.enumerate())
+    before = threads()
     run(work())
     terminal_server.close()
-    assert set(threading.enumerate()) <= before
+    assert threads() <= before
 
 
 @rfc2217

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import random
-import threading
 from collections.abc import Coroutine
 from typing import Any
 
@@ -33,7 +32,7 @@ from simulators.pipes.usb_backend import (
     SoftwareUsb,
     SoftwareUsbDevice,
 )
-from tests.support.port_listener import LIMIT_S, PortListener
+from tests.support.port_listener import LIMIT_S, PortListener, threads
 
 ADDRESS = "usb:1209:5d0e"
 
@@ -46,9 +45,9 @@ class Host(PortListener):
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    before = set(threading.enumerate())
+    before = threads()
     asyncio.run(work)
-    assert set(threading.enumerate()) <= before
+    assert threads() <= before
 
 
 def refused(bus: SoftwareUsb, address: str = ADDRESS, **settings: Any) -> PortError:

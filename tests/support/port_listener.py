@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 from firmware_bridge.ports.transport import DEFAULT_SETTINGS, PortLost, PortSettings, Transport, open_port
@@ -39,3 +40,8 @@ class PortListener:
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()
+
+
+def threads() -> set[threading.Thread]:
+    """The threads that run now, without those that stay to open ports."""
+    return {thread for thread in threading.enumerate() if not thread.name.startswith("port_")}
