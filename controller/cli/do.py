@@ -232,7 +232,7 @@ def _value(field: dict[str, Any], text: str) -> Any:
         named = [_card(card.strip(), choices) for card in text.split(",")] if text else []
         for card in named:
             if choices and card not in choices:
-                raise click.UsageError(f"{name}: there is no card {card!r}{nearest(card, choices)}")
+                raise click.UsageError(f"{name}: unknown card {card!r}{nearest(card, choices)}")
         return named
     if kind in ("integer", "integers"):
         numbers = _numbers(text)

@@ -68,7 +68,7 @@ def _state(port: discovery.AvailablePort) -> str:
 @click.argument("addresses", metavar="PORT...", type=Address(), nargs=-1, required=True)
 @baud_option
 @click.option("--within", "within_s", type=click.FloatRange(min=0.1), default=3.0, show_default=True, metavar="SECONDS",
-              help="How long to wait for a device.")  # fmt: skip
+              help="How long to wait for a device, in each protocol.")  # fmt: skip
 @json_option
 def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: float, as_json: bool) -> int:
     """Identify the device on each PORT, or what is there instead.
@@ -87,7 +87,7 @@ def probe_verb(addresses: tuple[str, ...], settings: PortSettings, within_s: flo
     async def probe_all() -> list[Probed]:
         return await asyncio.gather(*(probe(address, settings, within_s) for address in addresses))
 
-    with waiting_for(f"waiting for {', '.join(addresses)}, at most {within_s:g} s"):
+    with waiting_for(f"waiting for {', '.join(addresses)}, at most {2 * within_s:g} s"):
         results = asyncio.run(probe_all())
     if as_json:
         terminal.print_json(

@@ -61,7 +61,7 @@ from firmware_bridge.wire.session import (
 )
 
 # A snapshot can only be read by the code that wrote it; newer code replays the journal instead.
-CODE_VERSION: Final = "core-10"
+CODE_VERSION: Final = "core-11"
 SNAPSHOT_EVERY = 2000  # events: the most that a start has to replay, some tens of milliseconds
 
 Send = Callable[[str, AnyCommand], None]

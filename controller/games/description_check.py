@@ -126,7 +126,7 @@ def _options(description: Description) -> Iterator[str]:
     """The usual choices of the house, or those of the example where there are none, and the numbers that follow."""
     options = {**description.options, **description.example_options}
     for name in description.example_options.keys() - description.options.keys():
-        yield f"example_options: there is no option {name!r}"
+        yield f"example_options: unknown option {name!r}"
     try:
         yield from _found("options", description.fault_of(options))
         game = description.with_options(description.game, options)

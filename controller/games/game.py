@@ -45,7 +45,7 @@ class Game(msgspec.Struct, frozen=True):
     programme: dict[Method, tuple[Deal, ...]]  # the deal; other methods are refused. PLAYERS are dealt to clockwise
     extra_cards: int = 0  # how many cards a hand may draw beyond its share, at the dealer's request
     least_cut: int = 10  # cards above the cover card
-    stub_count_rounds: int = 5  # after so many rounds the stub is counted; 0: never
+    stub_count_rounds: int = 5  # how often the stub is counted, in rounds; 0 for never
     life_h: dict[Method, int] = msgspec.field(default_factory=lambda: dict(LIFE_H))  # hours of play; if none: no limit
     keeps_dealing: bool = False  # the deck lasts several rounds, until its cut card comes out: see games.md
     draws: bool = False  # cards are also dealt while the players act

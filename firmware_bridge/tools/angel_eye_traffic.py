@@ -40,7 +40,7 @@ COMMANDS = {"LK02": "lock", "LK01": "unlock", "GP00": "confirm the progress of t
 
 @dataclass(frozen=True, slots=True)
 class AngelEyeTrafficLine:
-    """A telegram, bytes that are none, or a remark."""
+    """A telegram, bytes that are not a telegram, or a remark."""
 
     at_s: float
     direction: Direction | None  # None for a remark

@@ -66,7 +66,7 @@ def test_cards_of_the_standard_pack_can_be_written_short() -> None:
     assert read_fields("enter_cards", ("kinds=As, 10h,tiger",), known) == {
         "kinds": ["ace of spades", "ten of hearts", "tiger"]
     }
-    with pytest.raises(UsageError, match="there is no card '2h'"):  # not in this pack
+    with pytest.raises(UsageError, match="unknown card '2h'"):  # not in this pack
         read_fields("enter_cards", ("kinds=2h",), known)
 
 

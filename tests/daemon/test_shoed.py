@@ -342,10 +342,10 @@ def test_a_table_whose_game_is_no_longer_installed_stops(tmp_path: Path, mocker:
 
     async def stopped() -> str:
         daemon = Daemon(parse_config((tmp_path / config_file(tmp_path)).read_text(), "table.toml"))
-        told = asyncio.Event()
-        daemon.listen(lambda ts, events: told.set())
+        halted = asyncio.Event()
+        daemon.listen(lambda ts, events: halted.set())
         starting = asyncio.create_task(daemon.start())
-        await told.wait()
+        await halted.wait()
         why = daemon.stopped
         starting.cancel()
         await daemon.close()

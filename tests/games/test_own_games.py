@@ -127,7 +127,7 @@ def test_what_belongs_together_is_given_together() -> None:
         ),
         "session_bets: 'player dragon' is not among the bets": replace(baccarat, bets=("player",)),
         "reconstruct: works only if": replace(poker, reconstruct=lambda drawn: drawn),
-        "example_options: there is no option 'x'": replace(poker, example_options={"x": 1}),
+        "example_options: unknown option 'x'": replace(poker, example_options={"x": 1}),
         "options: checking the usual ones fails with KeyError: 'x'": replace(poker, options_fault=lambda one: one["x"]),
         "hidden: the hands on the table cannot be turned over by a reveal": replace(
             poker, script=poker.script[:2] + poker.script[3:], prompts={}

@@ -1,7 +1,7 @@
 """Recognises an Angel Eye II-EX on a line, without sending anything that it could carry out.
 
 The question is a command of a type that does not exist, with a wrong checksum. Whatever follows the protocol refuses it
-with NAK and the code for a wrong checksum. A line that says so twice, or on which a report is heard, has such a shoe.
+with NAK and the code for a wrong checksum. Two such refusals, or one report, identify the shoe.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class PresetChanged:
 
 @dataclass(frozen=True, slots=True)
 class UnknownReport:
-    """A report that this driver does not know, or that has a value which it does not know."""
+    """A report with a code or a value that this driver does not know."""
 
     data: bytes
 
@@ -199,7 +199,7 @@ def _high(byte: int) -> int:
 
 
 def _card(byte: int) -> tuple[str, str] | None:
-    """Suit and rank; both empty if the shoe does not know them, None if there is no such card."""
+    """Suit and rank: both empty if the shoe did not read the card, None if the byte does not stand for a card."""
     suit, rank = SUITS.get(_high(byte), ""), RANKS.get(byte & 0xF, "")
     if bool(suit) != bool(rank) or (not suit and byte & 0x7F):
         return None
